@@ -1,0 +1,330 @@
+// The Python face of the native core: the only file that knows Python. Kernels run without the interpreter's lock.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "parallel.h"
+#include "rbc/game.h"
+#include "rbc/state_set.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace penumbra;
+
+namespace {
+
+using OptionalSquare = std::optional<int>;
+
+OptionalSquare maybe(Square s) { return s == kNoSquare ? OptionalSquare{} : OptionalSquare{s}; }
+
+Square square_or_none(OptionalSquare s) {
+  if (!s) return kNoSquare;
+  if (*s < 0 || *s > 63) throw std::invalid_argument("square " + std::to_string(*s) + " is not on the board (0 to 63)");
+  return *s;
+}
+
+Move checked_move(int code) {
+  if (code < 0 || code > 0xFFFF) throw std::invalid_argument("move code " + std::to_string(code) + " is not in 0 to 65535");
+  return static_cast<Move>(code);
+}
+
+std::optional<std::string> maybe_reason(Reason reason) {
+  if (reason == Reason::kNone) return std::nullopt;
+  return std::string(reason_name(reason));
+}
+
+Limit checked_limit(long long cap, std::uint64_t seed) {
+  if (cap < 0) throw std::invalid_argument("the cap on states is " + std::to_string(cap) + "; it must be at least one (0: none)");
+  return {static_cast<std::size_t>(cap), seed};
+}
+
+// An array that Python owns from now on.
+template <class T>
+auto to_numpy(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule keeper(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(owned->data(), shape, keeper);
+}
+
+nb::list to_list(const std::vector<int>& values) {
+  nb::list list = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(values.size())));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLong(values[i]));
+  return list;
+}
+
+std::vector<World> parse_fens(const std::vector<std::string>& fens) {
+  std::vector<World> worlds;
+  for (const std::string& fen : fens) worlds.push_back(parse_fen(fen));
+  return worlds;
+}
+
+void bind_game(nb::module_& m) {
+  nb::class_<GameRecord>(m, "GameRecord",
+                         "A whole game in three bytes a turn: one sense and one requested move each, seen by their player.")
+      .def(
+          "__init__",
+          [](GameRecord* self, std::string white, std::string black, std::string start) {
+            new (self) GameRecord{std::move(white), std::move(black), std::move(start), {}, Reason::kNone, {}};
+          },
+          "white_name"_a = "", "black_name"_a = "", "start_fen"_a = "")
+      .def_rw("white_name", &GameRecord::white_name)
+      .def_rw("black_name", &GameRecord::black_name)
+      .def_rw("start_fen", &GameRecord::start_fen, "Empty for the usual start.")
+      .def_rw("winner", &GameRecord::winner, nb::arg().none())
+      .def_prop_rw(
+          "reason", [](const GameRecord& r) { return maybe_reason(r.reason); },
+          [](GameRecord& r, std::optional<std::string> name) {
+            if (!name) {
+              r.reason = Reason::kNone;
+              return;
+            }
+            const auto reason = reason_from_name(*name);
+            if (!reason) throw std::invalid_argument("unknown reason for the end of a game: '" + *name + "'");
+            r.reason = *reason;
+          },
+          nb::arg().none(), "KING_CAPTURE, TIMEOUT, RESIGN, MOVE_LIMIT, TURN_LIMIT, or None while undecided.")
+      .def_prop_ro(
+          "senses",
+          [](const GameRecord& r) {
+            std::vector<int> senses;
+            for (const Turn& t : r.turns) senses.push_back(t.sense);
+            return senses;
+          },
+          "One per turn; -1 where none was made.")
+      .def_prop_ro(
+          "moves",
+          [](const GameRecord& r) {
+            std::vector<int> moves;
+            for (const Turn& t : r.turns)
+              if (t.moved) moves.push_back(t.request);
+            return moves;
+          },
+          "Requested moves, one per turn; the last turn may lack its own.")
+      .def(
+          "add_turn",
+          [](GameRecord& r, OptionalSquare sense, std::optional<int> move) {
+            if (!r.turns.empty() && !r.turns.back().moved)
+              throw std::invalid_argument("the game ended in a turn without a move: no turn can follow");
+            const Square s = square_or_none(sense);
+            r.turns.push_back({static_cast<std::int8_t>(s), move.has_value(), move ? checked_move(*move) : kPass});
+          },
+          "sense"_a.none(), "move"_a.none(), "A move of None: time ran out before it was made.")
+      .def("to_bytes", [](const GameRecord& r) {
+        const std::string bytes = r.to_bytes();
+        return nb::bytes(bytes.data(), bytes.size());
+      })
+      .def_static("from_bytes", [](nb::bytes data) { return GameRecord::from_bytes({data.c_str(), data.size()}); }, "data"_a)
+      .def_prop_ro("hash", &GameRecord::hash, "64 bits that stand for the whole record.")
+      .def("replay", &Game::replay, nb::call_guard<nb::gil_scoped_release>(),
+           "The game at its end. ValueError names the turn that breaks the rules.");
+
+  nb::class_<Game>(m, "Game", "A game of reconnaissance blind chess by action numbers, seen by the player to act.")
+      .def(
+          "__init__",
+          [](Game* self, std::optional<std::string> fen, std::optional<int> reversible, std::optional<int> turns) {
+            new (self) Game(fen.value_or(""), reversible.value_or(0), turns.value_or(0));
+          },
+          "fen"_a = nb::none(), "reversible_moves_limit"_a = 100, "full_turn_limit"_a = nb::none())
+      .def_prop_ro("turn", &Game::turn, "True: White is to act.")
+      .def_prop_ro("step", [](const Game& g) { return static_cast<int>(g.step()); }, "SENSE or MOVE.")
+      .def_prop_ro("plies", &Game::plies, "Moves made so far.")
+      .def_prop_ro("over", &Game::over)
+      .def_prop_ro("winner", &Game::winner)
+      .def_prop_ro("reason", [](const Game& g) { return maybe_reason(g.reason()); })
+      .def_prop_ro("capture", [](const Game& g) { return maybe(g.capture()); },
+                   "Where the opponent's last move took a piece of the player to act.")
+      .def_prop_ro("last_request", [](const Game& g) { return static_cast<int>(g.last_request()); })
+      .def_prop_ro("last_taken", [](const Game& g) { return static_cast<int>(g.last_outcome().taken); })
+      .def_prop_ro("halfmove_clock", [](const Game& g) { return g.clocks().halfmoves; })
+      .def_prop_ro("fullmove_number", [](const Game& g) { return g.clocks().fullmove; })
+      .def(
+          "legal_actions",
+          [](const Game& g) {
+            static thread_local std::vector<Action> actions;
+            g.legal_actions(actions);
+            return to_list(actions);
+          },
+          nb::sig("def legal_actions(self) -> list[int]"),
+          "All 64 senses, or the listed moves and then the pass; nothing when the game is over.")
+      .def("act", &Game::act, "action"_a)
+      .def(
+          "sense",
+          [](Game& g, OptionalSquare square) {
+            const Square s = square_or_none(square);
+            std::vector<std::pair<int, int>> result;
+            g.sense(s);
+            if (s == kNoSquare) return result;
+            for (const Square t : window_squares(s, g.turn())) result.emplace_back(t, content_at(g.own(), g.other(), t));
+            return result;
+          },
+          "square"_a.none(), "Squares of the window with their contents, in the order of reconchess; None skips.")
+      .def(
+          "move",
+          [](Game& g, int action, int promotion) {
+            if (action < kMoveBase || action > kPassAction)
+              throw std::invalid_argument("action " + std::to_string(action) + " is not a move");
+            if (promotion < 0 || promotion > 5) throw std::invalid_argument("promotion must be 0 or 2 to 5");
+            const Outcome o = g.move(action == kPassAction ? kPass : static_cast<Move>(move_of(action) | (promotion << 12)));
+            return std::make_pair(action_of(o.taken), maybe(o.capture));
+          },
+          "action"_a, "promotion"_a = 0, "The action that happened (the pass if it failed) and where it captured.")
+      .def("resign", &Game::resign, "The player to act gives up.")
+      .def("lose_on_time", &Game::lose_on_time, "color"_a)
+      .def("set_names", &Game::set_names, "white"_a, "black"_a)
+      .def("fen", &Game::fen, "The truth, on the real board; the en-passant square is written after every double step.")
+      .def("record", [](const Game& g) { return g.record(); })
+      .def("copy", [](const Game& g) { return Game(g); })
+      .def(
+          "absolute_requests",
+          [](const Game& g) {
+            static thread_local std::vector<Move> requests;
+            list_real_requests(g.own(), g.turn(), requests);
+            return to_list(std::vector<int>(requests.begin(), requests.end()));
+          },
+          nb::sig("def absolute_requests(self) -> list[int]"),
+          "reconchess' move_actions as move codes of the real board, in its order.")
+      .def(
+          "absolute_sense",
+          [](Game& g, OptionalSquare square) {
+            const Square s = square_or_none(square);
+            const bool white = g.turn();
+            g.sense(s == kNoSquare || white ? s : mirror(s));
+            std::vector<int> contents;
+            if (s != kNoSquare)
+              for (const Square t : window_squares(s, kWhite))
+                contents.push_back(content_at(g.world().sides[kWhite], g.world().sides[kBlack], t));
+            return to_list(contents);
+          },
+          "square"_a.none(), nb::sig("def absolute_sense(self, square: int | None) -> list[int]"))
+      .def(
+          "absolute_move",
+          [](Game& g, int code) {
+            const bool white = g.turn();
+            const Move request = checked_move(code);
+            const Outcome o = g.move(white ? request : mirror_move(request));
+            const Square capture = o.capture == kNoSquare || white ? o.capture : mirror(o.capture);
+            return std::make_pair(static_cast<int>(white ? o.taken : mirror_move(o.taken)), capture);
+          },
+          "code"_a)
+      .def_prop_ro("absolute_capture", [](const Game& g) {
+        return g.capture() == kNoSquare || g.turn() ? g.capture() : mirror(g.capture());
+      });
+}
+
+void bind_state_set(nb::module_& m) {
+  nb::exception<ImpossibleObservation>(m, "ImpossibleObservation", PyExc_ValueError);
+
+  const auto release = nb::call_guard<nb::gil_scoped_release>();
+  nb::class_<StateSet>(m, "StateSet",
+                       "The exact set of world states that its owner holds possible. Immutable: operations make new sets.")
+      .def(
+          "__init__", [](StateSet* self, const std::string& fen, bool owner) { new (self) StateSet(parse_fen(fen), owner); },
+          "fen"_a, "owner"_a)
+      .def_static(
+          "from_fens",
+          [](const std::vector<std::string>& fens, bool owner) { return StateSet::from_worlds(parse_fens(fens), owner); },
+          "fens"_a, "owner"_a)
+      .def_prop_ro("owner", &StateSet::owner)
+      .def_prop_ro("turn", &StateSet::turn, "Who is to act.")
+      .def_prop_ro("complete", &StateSet::complete, "False since a cap has cut the set.")
+      .def_prop_ro("generated", &StateSet::generated, "Successors counted before duplicates went when this set was made.")
+      .def_prop_ro("nbytes", &StateSet::nbytes)
+      .def("__len__", &StateSet::size)
+      .def("__contains__", [](const StateSet& s, const std::string& fen) { return s.contains(parse_fen(fen)); }, "fen"_a)
+      .def("fen", [](const StateSet& s, std::size_t i) {
+        if (i >= s.size()) throw nb::index_error("state out of range");
+        return to_fen(s.world(i));
+      }, "index"_a)
+      .def("fens", [](const StateSet& s) {
+        std::vector<std::string> fens;
+        fens.reserve(s.size());
+        for (std::size_t i = 0; i < s.size(); ++i) fens.push_back(to_fen(s.world(i)));
+        return fens;
+      })
+      .def("__iter__", [](nb::handle self) { return nb::iter(self.attr("fens")()); },
+           nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
+      .def(
+          "expand",
+          [](const StateSet& s, OptionalSquare capture, long long cap, std::uint64_t seed) {
+            const Limit limit = checked_limit(cap, seed);
+            const Square square = square_or_none(capture);
+            const nb::gil_scoped_release release;
+            return s.expand(square, limit);
+          },
+          "capture"_a.none(), "cap"_a = 0, "seed"_a = 0,
+          "The opponent moved, and captured on this square or nowhere. Past `cap` states (0: no cap) a uniform draw stays.")
+      .def(
+          "filter_sense",
+          [](const StateSet& s, int square, const std::vector<int>& contents) {
+            const nb::gil_scoped_release release;
+            return s.filter_sense(square, contents);
+          },
+          "square"_a, "contents"_a, "The owner sensed and saw these contents, in the order of Game.sense.")
+      .def(
+          "apply_move",
+          [](const StateSet& s, int requested, int taken, OptionalSquare capture, bool ended) {
+            const Outcome outcome{checked_move(taken), square_or_none(capture)};
+            const Move request = checked_move(requested);
+            const nb::gil_scoped_release release;
+            return s.apply_move(request, outcome, ended);
+          },
+          "requested"_a, "taken"_a, "capture"_a.none(), "ended"_a = false,
+          "The owner moved: move codes, 0 the pass. `ended`: the move took the king.")
+      .def(
+          "prune_to_parents_of_expansion",
+          [](const StateSet& s, const StateSet& next, OptionalSquare capture) {
+            const Square square = square_or_none(capture);
+            const nb::gil_scoped_release release;
+            return s.parents_by_expand(next, square);
+          },
+          "next"_a, "capture"_a.none(), "The states from which expand(capture) leads into `next`.")
+      .def(
+          "prune_to_parents_of_move",
+          [](const StateSet& s, const StateSet& next, int requested, int taken, OptionalSquare capture, bool ended) {
+            const Outcome outcome{checked_move(taken), square_or_none(capture)};
+            const Move request = checked_move(requested);
+            const nb::gil_scoped_release release;
+            return s.parents_by_move(next, request, outcome, ended);
+          },
+          "next"_a, "requested"_a, "taken"_a, "capture"_a.none(), "ended"_a = false,
+          "The states from which apply_move(...) leads into `next`.")
+      .def("intersect", &StateSet::intersect, "other"_a, release)
+      .def("sample", &StateSet::sample, "n"_a, "seed"_a, release, "Drawn uniformly, without replacement.")
+      .def(
+          "marginals",
+          [](const StateSet& s) {
+            std::vector<std::uint64_t> counts;
+            {
+              const nb::gil_scoped_release release;
+              counts = s.marginals();
+            }
+            return to_numpy(std::move(counts), {64, kContents});
+          },
+          "uint64[64, 13]: how many states have each content on each square.");
+}
+
+}  // namespace
+
+NB_MODULE(PENUMBRA_MODULE, m) {
+  m.doc() = "Penumbra's native core: rules, exact sets of states, and kernels over batches of information states.";
+  m.attr("SENSE") = 0;
+  m.attr("MOVE") = 1;
+  m.attr("PASS") = kPassAction;
+  m.attr("ACTIONS") = kActions;
+  m.attr("CONTENTS") = kContents;
+  m.attr("START_FEN") = kStartFen;
+  m.def("threads", &threads, "Threads that kernels use.");
+  m.def("set_threads", &set_threads, "n"_a);
+  m.def(
+      "perft", [](const std::string& fen, int depth, bool chess) { return perft(parse_fen(fen), depth, chess); }, "fen"_a,
+      "depth"_a, "chess"_a = false, nb::call_guard<nb::gil_scoped_release>(),
+      "Sequences of taken moves: ordinary chess, or RBC with the pass, where a captured king ends a sequence.");
+  bind_game(m);
+  bind_state_set(m);
+}

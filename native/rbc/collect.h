@@ -1,0 +1,190 @@
+// Collects the distinct successors of many states, on all cores, in an order that does not depend on their number.
+//
+// Writing a successor down is ten times cheaper than finding out whether it is new, and the latter is cheap only in the
+// cache. So parents are taken in large rounds: chunks of them write their successors into blocks, one chain of blocks
+// per partition of the hash space; then each partition, small enough for the cache, takes its chains in the order of the
+// chunks and keeps what it does not have. Past the cap, a state is kept only if its hash ranks low under a salt: a
+// uniform draw of the distinct states, made without holding the rest.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "parallel.h"
+#include "rbc/buffer.h"
+#include "rbc/hash_index.h"
+#include "rbc/state_set.h"
+#include "rbc/successors.h"
+
+namespace penumbra {
+
+// Successors of one chunk of parents, sorted into partitions as they come.
+class Chunk {
+ public:
+  void start(std::size_t partitions, std::size_t expected) {
+    arena_.clear();
+    arena_.reserve(expected + partitions * kBlock / 2);
+    chain_.clear();
+    heads_.assign(partitions, kNone);
+    cursors_.assign(partitions, 0);
+  }
+
+  void write(std::size_t partition, const Side& side) {
+    std::uint32_t& cursor = cursors_[partition];
+    if (cursor % kBlock == 0) [[unlikely]] open_block(partition);
+    arena_[cursor++] = side;
+  }
+
+  // About how many successors a partition has got, at most one block too many.
+  std::size_t count(std::size_t partition) const {
+    std::size_t blocks = 0;
+    for (std::uint32_t block = heads_[partition]; block != kNone; block = chain_[block]) ++blocks;
+    return blocks * kBlock;
+  }
+
+  // visit(sides, n) for every block of a partition, in the order of writing.
+  template <class Visit>
+  void for_each_block(std::size_t partition, const Visit& visit) const {
+    const std::uint32_t last = (cursors_[partition] - 1) / kBlock;
+    for (std::uint32_t block = heads_[partition], next; block != kNone; block = next) {
+      next = chain_[block];
+      if (next != kNone) prefetch(next);
+      visit(&arena_[std::size_t{block} * kBlock], block == last ? cursors_[partition] - block * kBlock : kBlock);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kBlock = 128;  // 4 KiB
+  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+
+  void prefetch(std::uint32_t block) const {
+    const auto* const start = reinterpret_cast<const char*>(&arena_[std::size_t{block} * kBlock]);
+    for (int line = 0; line < 8; ++line) __builtin_prefetch(start + 64 * line);
+  }
+
+  void open_block(std::size_t partition) {
+    const auto block = static_cast<std::uint32_t>(chain_.size());
+    if (heads_[partition] == kNone)
+      heads_[partition] = block;
+    else
+      chain_[cursors_[partition] / kBlock - 1] = block;
+    chain_.push_back(kNone);
+    arena_.grow(arena_.size() + kBlock);
+    arena_.resize(arena_.size() + kBlock);
+    cursors_[partition] = block * kBlock;
+  }
+
+  Buffer<Side> arena_;
+  Buffer<std::uint32_t> chain_;         // the next block of each block
+  std::vector<std::uint32_t> heads_;    // first block of each partition
+  std::vector<std::uint32_t> cursors_;  // where each partition writes next
+};
+
+class Collector {
+ public:
+  // `expected` successors only size the work: a few thousand are collected at once, on one core.
+  Collector(std::size_t expected, const Limit& limit)
+      : salt_(scramble(limit.seed + 0x9E3779B97F4A7C15ULL)), cap_(limit.cap) {
+    while (bits_ < kMostBits && (expected >> bits_) > kPerPartition) ++bits_;
+    partitions_.resize(std::size_t{1} << bits_);
+  }
+
+  // successors(parent, emit) calls emit(side) for each successor of one parent; `branching` is about how many.
+  template <class Successors>
+  void run(const Buffer<Side>& parents, std::size_t branching, const Successors& successors) {
+    const std::size_t n = parents.size();
+    const std::size_t round = std::max<std::size_t>(kPerRound / branching, 1);
+    const std::size_t chunk = bits_ == 0 ? round : (std::min(n, round) + kChunks - 1) / kChunks;
+    std::atomic<std::uint64_t> generated{0};
+    chunks_.resize(bits_ == 0 ? 1 : kChunks);
+    for (std::size_t start = 0; start < n; start += round) {
+      const std::size_t stop = std::min(n, start + round);
+      const int used = static_cast<int>((stop - start + chunk - 1) / chunk);
+      parallel_for(used, [&](int c) {
+        Chunk& out = chunks_[c];
+        out.start(partitions_.size(), std::min(stop - start, chunk) * branching);
+        std::uint64_t made = 0;
+        const auto emit = [&](const Side& side) {
+          ++made;
+          if (threshold_ == kEverything || salted(side.hash, salt_) <= threshold_)
+            out.write((side.hash >> 1) >> (63 - bits_), side);
+        };
+        const std::size_t end = std::min(stop, start + (c + 1) * chunk);
+        for (std::size_t i = start + c * chunk; i < end; ++i) successors(parents[i], emit);
+        generated.fetch_add(made, std::memory_order_relaxed);
+      });
+      parallel_for(static_cast<int>(partitions_.size()), [&](int p) {
+        Buffer<Side>& members = partitions_[p];
+        std::size_t coming = 0;
+        for (int c = 0; c < used; ++c) coming += chunks_[c].count(p);
+        static thread_local HashIndex index;  // stays in the cache from partition to partition
+        index.build(members, members.size() + coming / 2);
+        members.reserve(members.size() + coming / 2);
+        for (int c = 0; c < used; ++c)
+          chunks_[c].for_each_block(p, [&](const Side* sides, std::size_t size) { index.insert(sides, size, members); });
+      });
+      while (cap_ && total() > 2 * cap_ + kPerPartition) tighten(threshold_ / 2);
+    }
+    chunks_.clear();
+    generated_ = generated.load();
+  }
+
+  // Hands over the members; true if some had to go.
+  bool finish(Buffer<Side>& members) {
+    bool cut = threshold_ != kEverything;
+    if (cap_ && total() > cap_) {
+      cut = true;
+      Buffer<std::uint64_t> ranks;
+      ranks.reserve(total());
+      for (const Buffer<Side>& part : partitions_)
+        for (const Side& side : part) ranks.push_back(salted(side.hash, salt_));
+      std::nth_element(ranks.begin(), ranks.begin() + cap_ - 1, ranks.end());
+      tighten(ranks[cap_ - 1]);
+    }
+    std::vector<std::size_t> offsets(partitions_.size() + 1, 0);
+    for (std::size_t p = 0; p < partitions_.size(); ++p) offsets[p + 1] = offsets[p] + partitions_[p].size();
+    members.resize(offsets.back());
+    parallel_for(static_cast<int>(partitions_.size()), [&](int p) {
+      std::copy(partitions_[p].begin(), partitions_[p].end(), members.begin() + offsets[p]);
+      partitions_[p].release();
+    });
+    return cut;
+  }
+
+  std::uint64_t generated() const { return generated_; }
+
+ private:
+  std::size_t total() const {
+    std::size_t n = 0;
+    for (const Buffer<Side>& part : partitions_) n += part.size();
+    return n;
+  }
+
+  void tighten(std::uint64_t threshold) {
+    threshold_ = threshold;
+    parallel_for(static_cast<int>(partitions_.size()), [&](int p) {
+      Buffer<Side>& members = partitions_[p];
+      std::size_t kept = 0;
+      for (const Side& side : members)
+        if (salted(side.hash, salt_) <= threshold_) members[kept++] = side;
+      members.resize(kept);
+    });
+  }
+
+  static constexpr int kMostBits = 10;
+  static constexpr std::size_t kPerPartition = 1 << 16;  // successors, about a third of them distinct
+  static constexpr std::size_t kPerRound = std::size_t{1} << 24;
+  static constexpr int kChunks = 32;
+  static constexpr std::uint64_t kEverything = ~std::uint64_t{0};
+
+  std::uint64_t salt_;
+  std::size_t cap_;
+  int bits_ = 0;
+  std::uint64_t threshold_ = kEverything;
+  std::uint64_t generated_ = 0;
+  std::vector<Buffer<Side>> partitions_;  // distinct states by their highest hash bits
+  std::vector<Chunk> chunks_;
+};
+
+}  // namespace penumbra

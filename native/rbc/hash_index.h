@@ -1,0 +1,89 @@
+// Finds sides in an array of sides. Open addressing; a slot holds half of the hash and the position, so that a look-up
+// touches the array only where the side is almost surely there, and compares it whole.
+#pragma once
+
+#include "rbc/buffer.h"
+#include "rbc/state.h"
+
+namespace penumbra {
+
+class HashIndex {
+ public:
+  static constexpr std::uint32_t kAbsent = 0xFFFFFFFF;
+
+  // Appends to `members` those of `sides` that are not among them yet, in order.
+  void insert(const Side* sides, std::size_t n, Buffer<Side>& members) {
+    if (members.size() + n >= kAbsent) throw std::length_error("a state set holds at most four billion states");
+    members.grow(members.size() + n);
+    make_room(members.size() + n, members);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i + 2 * kAhead < n) __builtin_prefetch(&slots_[slot_of(sides[i + 2 * kAhead].hash)]);
+      if (i + kAhead < n)
+        if (const std::uint64_t slot = slots_[slot_of(sides[i + kAhead].hash)])
+          __builtin_prefetch(&members[position(slot)]);
+      std::uint64_t* const slot = probe(sides[i], members);
+      if (*slot) continue;
+      *slot = (sides[i].hash & kTag) | (members.size() + 1);
+      members.push_back(sides[i]);
+    }
+  }
+
+  // Indexes an array of distinct sides, with room for n members in all; memory is used again.
+  void build(const Buffer<Side>& members, std::size_t n = 0) {
+    slots_.clear();
+    make_room(n > members.size() ? n : members.size(), members);
+  }
+
+  bool built() const { return !slots_.empty(); }
+
+  std::uint32_t find(const Side& side, const Buffer<Side>& members) const {
+    if (slots_.empty()) return kAbsent;
+    const std::uint64_t slot = *const_cast<HashIndex*>(this)->probe(side, members);
+    return slot ? position(slot) : kAbsent;
+  }
+
+  void prefetch(const Side& side) const { __builtin_prefetch(&slots_[slot_of(side.hash)]); }
+
+  std::size_t nbytes() const { return slots_.capacity() * sizeof(std::uint64_t); }
+
+  void release() { slots_.release(); }
+
+ private:
+  static constexpr std::size_t kAhead = 12;
+  static constexpr std::uint64_t kTag = 0xFFFFFFFF00000000ULL;
+
+  static std::uint32_t position(std::uint64_t slot) { return static_cast<std::uint32_t>(slot) - 1; }
+
+  std::size_t slot_of(std::uint64_t hash) const { return ((hash & 0xFFFFFFFF) * slots_.size()) >> 32; }
+
+  // The slot that holds this side, or the empty one where it belongs.
+  std::uint64_t* probe(const Side& side, const Buffer<Side>& members) {
+    std::uint64_t* slot = slots_.data() + slot_of(side.hash);
+    std::uint64_t* const end = slots_.data() + slots_.size();
+    while (*slot) {
+      if ((*slot & kTag) == (side.hash & kTag) && members[position(*slot)] == side) return slot;
+      if (++slot == end) slot = slots_.data();
+    }
+    return slot;
+  }
+
+  // Keeps the load under three quarters.
+  void make_room(std::size_t n, const Buffer<Side>& members) {
+    if (n + n / 3 < slots_.size()) return;
+    std::size_t size = slots_.size() + slots_.size() / 2 + 64;
+    if (size < n + n / 2) size = n + n / 2;
+    slots_.assign_zeros(size);
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (i + 2 * kAhead < members.size()) __builtin_prefetch(&slots_[slot_of(members[i + 2 * kAhead].hash)]);
+      std::uint64_t* slot = slots_.data() + slot_of(members[i].hash);
+      std::uint64_t* const end = slots_.data() + slots_.size();
+      while (*slot)
+        if (++slot == end) slot = slots_.data();
+      *slot = (members[i].hash & kTag) | (i + 1);
+    }
+  }
+
+  Buffer<std::uint64_t> slots_;
+};
+
+}  // namespace penumbra

@@ -1,0 +1,238 @@
+#include "rbc/state_set.h"
+
+#include <unordered_set>
+
+#include "rbc/collect.h"
+
+namespace penumbra {
+
+namespace {
+
+std::string seen_at(Square s) { return s == kNoSquare ? "no capture" : "a capture on " + square_name(s); }
+
+// Runs `work(block, first, last)` over blocks of a fixed size.
+template <class Work>
+void in_blocks(std::size_t n, const Work& work) {
+  constexpr std::size_t kBlock = 1 << 16;
+  parallel_for(static_cast<int>((n + kBlock - 1) / kBlock),
+               [&](int b) { work(b, b * kBlock, std::min(n, (b + 1) * kBlock)); });
+}
+
+std::size_t blocks_of(std::size_t n) { return (n + 65535) >> 16; }
+
+}  // namespace
+
+StateSet::StateSet(const World& world, bool owner) : StateSet(owner, world.turn, world.sides[owner], true) {
+  members_.push_back(world.sides[!owner]);
+}
+
+StateSet StateSet::from_worlds(std::span<const World> worlds, bool owner) {
+  if (worlds.empty()) throw std::invalid_argument("a state set needs at least one state");
+  StateSet set(owner, worlds[0].turn, worlds[0].sides[owner], true);
+  HashIndex index;
+  for (const World& world : worlds) {
+    if (world.turn != set.turn_ || !(world.sides[owner] == set.own_))
+      throw std::invalid_argument("all states of a set must have the same turn and the same pieces of its owner");
+    index.insert(&world.sides[!owner], 1, set.members_);
+  }
+  return set;
+}
+
+std::size_t StateSet::nbytes() const {
+  return sizeof(StateSet) + members_.capacity() * sizeof(Side) + index_->index.nbytes();
+}
+
+World StateSet::world(std::size_t i) const {
+  World world;
+  world.turn = turn_;
+  world.sides[owner_] = own_;
+  world.sides[!owner_] = members_[i];
+  return world;
+}
+
+const HashIndex& StateSet::index() const {
+  std::call_once(index_->once, [this] { index_->index.build(members_); });
+  return index_->index;
+}
+
+bool StateSet::contains(const Side& opponent) const { return index().find(opponent, members_) != HashIndex::kAbsent; }
+
+bool StateSet::contains(const World& world) const {
+  return world.turn == turn_ && world.sides[owner_] == own_ && contains(world.sides[!owner_]);
+}
+
+void StateSet::require_turn(bool owner_to_act, const char* what) const {
+  if ((turn_ == owner_) != owner_to_act)
+    throw std::logic_error(std::string(what) + (owner_to_act ? ": it is the opponent's turn" : ": it is the owner's turn"));
+}
+
+StateSet StateSet::expand(Square capture, const Limit& limit) const {
+  require_turn(false, "expand");
+  if (capture != kNoSquare && !(own_.occupied() & bit(capture)))
+    throw ImpossibleObservation("the opponent captured on " + square_name(capture) + ", where nothing of ours stood");
+  Side own = own_;
+  own.unmark_pawn();
+  if (capture != kNoSquare) own.remove(capture);
+  StateSet next(owner_, owner_, own, complete_);
+  const Seen seen{Obstacles::of(own_), capture == kNoSquare ? kNoSquare : mirror(capture)};
+  const std::size_t branching = capture == kNoSquare ? 32 : 2;
+  Collector collector(size() * branching, limit);
+  collector.run(members_, branching, [&](const Side& mover, const auto& emit) {
+    Build sink{emit};
+    seen.successors(mover, sink);
+  });
+  next.complete_ = !collector.finish(next.members_) && complete_;
+  next.generated_ = collector.generated();
+  if (next.members_.empty()) throw ImpossibleObservation("no state allows " + seen_at(capture) + " by the opponent");
+  return next;
+}
+
+template <class Keep>
+StateSet StateSet::keep_if(const Keep& keep) const {
+  StateSet next(owner_, turn_, own_, complete_);
+  std::vector<Buffer<Side>> kept(blocks_of(size()));
+  in_blocks(size(), [&](int block, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      if (keep(members_[i])) kept[block].push_back(members_[i]);
+  });
+  std::size_t total = 0;
+  for (const auto& part : kept) total += part.size();
+  next.members_.reserve(total);
+  for (auto& part : kept) {
+    next.members_.append(part.data(), part.size());
+    part.release();
+  }
+  return next;
+}
+
+StateSet StateSet::filter_sense(Square center, std::span<const int> contents) const {
+  if (center < 0 || center > 63) throw std::invalid_argument("square " + std::to_string(center) + " is not on the board (0 to 63)");
+  const std::vector<Square> squares = window_squares(center, owner_);
+  if (contents.size() != squares.size())
+    throw std::invalid_argument("a sense of " + square_name(center) + " shows " + std::to_string(squares.size()) +
+                                " squares, not " + std::to_string(contents.size()));
+  Bitboard want[3] = {0, 0, 0};
+  for (std::size_t i = 0; i < squares.size(); ++i) {
+    const int content = contents[i], kind = content > 6 ? content - 6 : 0;
+    if (content < 0 || content >= kContents)
+      throw std::invalid_argument("content " + std::to_string(content) + " is not in 0 to 12");
+    if (own_.kind_at(squares[i]) != (content > 6 ? 0 : content))
+      throw ImpossibleObservation("the sense of " + square_name(center) + " contradicts our own pieces on " +
+                                  square_name(squares[i]));
+    for (int p = 0; p < 3; ++p) want[p] |= static_cast<Bitboard>((kind >> p) & 1) << mirror(squares[i]);
+  }
+  const Bitboard mask = mirror(window(center));
+  StateSet next = keep_if([&](const Side& side) {
+    Bitboard visible[3];
+    side.visible(visible);
+    return (((visible[0] ^ want[0]) | (visible[1] ^ want[1]) | (visible[2] ^ want[2])) & mask) == 0;
+  });
+  if (next.members_.empty()) throw ImpossibleObservation("no state shows this at the sense of " + square_name(center));
+  return next;
+}
+
+// Would the opponent's pieces answer so? If they would, `after` is what is left of them.
+bool StateSet::move_seen(const Side& opponent, Move request, const Outcome& outcome, bool ended, Side& after) const {
+  if (resolve(own_, Obstacles::of(opponent), request) != outcome) return false;
+  const bool takes_king = outcome.capture != kNoSquare && (opponent.king() & bit(mirror(outcome.capture)));
+  if (takes_king != ended) return false;
+  Side own = own_;
+  after = opponent;
+  play(own, after, outcome);
+  return true;
+}
+
+StateSet StateSet::apply_move(Move request, const Outcome& outcome, bool ended) const {
+  require_turn(true, "apply_move");
+  if (request != kPass && !is_listed(own_, request))
+    throw std::invalid_argument("move " + square_name(from_of(request)) + square_name(to_of(request)) +
+                                " (seen by its player) is not on the list of moves");
+  Collector collector(size(), {});
+  collector.run(members_, 1, [&](const Side& opponent, const auto& emit) {
+    Side after;
+    if (move_seen(opponent, request, outcome, ended, after)) emit(after);
+  });
+  Side own = own_, nobody;
+  if (outcome.capture != kNoSquare) nobody.toggle(kPawn, mirror(outcome.capture));
+  play(own, nobody, outcome);
+  StateSet next(owner_, !owner_, own, complete_);
+  collector.finish(next.members_);
+  next.generated_ = collector.generated();
+  if (next.members_.empty())
+    throw ImpossibleObservation("no state answers this request with that move and " + seen_at(outcome.capture));
+  return next;
+}
+
+StateSet StateSet::parents_by_expand(const StateSet& next, Square capture) const {
+  require_turn(false, "parents_by_expand");
+  if (capture != kNoSquare && !(own_.occupied() & bit(capture)))
+    throw ImpossibleObservation("the opponent captured on " + square_name(capture) + ", where nothing of ours stood");
+  const Seen seen{Obstacles::of(own_), capture == kNoSquare ? kNoSquare : mirror(capture)};
+  const HashIndex& index = next.index();
+  return keep_if([&](const Side& mover) {
+    bool found = false;
+    Build sink{[&](const Side& side) { found = found || index.find(side, next.members_) != HashIndex::kAbsent; }};
+    seen.successors(mover, sink);
+    return found;
+  });
+}
+
+StateSet StateSet::parents_by_move(const StateSet& next, Move request, const Outcome& outcome, bool ended) const {
+  require_turn(true, "parents_by_move");
+  const HashIndex& index = next.index();
+  return keep_if([&](const Side& opponent) {
+    Side after;
+    return move_seen(opponent, request, outcome, ended, after) &&
+           index.find(after, next.members_) != HashIndex::kAbsent;
+  });
+}
+
+StateSet StateSet::intersect(const StateSet& other) const {
+  if (other.owner_ != owner_ || other.turn_ != turn_ || !(other.own_ == own_))
+    throw std::invalid_argument("only sets of one owner at one moment can be intersected");
+  const HashIndex& index = other.index();
+  return keep_if([&](const Side& side) { return index.find(side, other.members_) != HashIndex::kAbsent; });
+}
+
+// Floyd's draw of n distinct positions, each subset equally likely, in increasing order.
+StateSet StateSet::sample(std::size_t n, std::uint64_t seed) const {
+  StateSet next(owner_, turn_, own_, complete_ && n >= size());
+  if (n >= size()) {
+    next.members_.append(members_.data(), size());
+    return next;
+  }
+  Random random(scramble(seed));
+  std::unordered_set<std::size_t> drawn;
+  for (std::size_t j = size() - n; j < size(); ++j)
+    if (const std::size_t t = random.below(j + 1); !drawn.insert(t).second) drawn.insert(j);
+  std::vector<std::size_t> order(drawn.begin(), drawn.end());
+  std::sort(order.begin(), order.end());
+  next.members_.reserve(n);
+  for (const std::size_t i : order) next.members_.push_back(members_[i]);
+  return next;
+}
+
+std::vector<std::uint64_t> StateSet::marginals() const {
+  std::vector<std::vector<std::uint64_t>> parts(blocks_of(size()));
+  in_blocks(size(), [&](int block, std::size_t first, std::size_t last) {
+    auto& counts = parts[block];
+    counts.assign(64 * 7, 0);
+    for (std::size_t i = first; i < last; ++i)
+      for_each(members_[i].occupied(), [&](Square s) { ++counts[s * 7 + members_[i].kind_at(s)]; });
+  });
+  std::vector<std::uint64_t> total(64 * kContents, 0);
+  for (Square s = 0; s < 64; ++s) {
+    std::uint64_t* const row = &total[mirror(s) * kContents];
+    std::uint64_t pieces = 0;
+    for (const auto& counts : parts)
+      for (int kind = 1; kind < 7; ++kind) {
+        row[6 + kind] += counts[s * 7 + kind];
+        pieces += counts[s * 7 + kind];
+      }
+    const int own = own_.kind_at(mirror(s));
+    row[own] += size() - pieces;  // empty, or our own piece
+  }
+  return total;
+}
+
+}  // namespace penumbra

@@ -1,0 +1,94 @@
+// The exact set of world states that one player, its *owner*, holds possible.
+//
+// All members share the owner's pieces, so a member is only the opponent's `Side`: 32 bytes. Sets are immutable; every
+// operation makes a new one and leaves the old as it was. Results, their order included, do not depend on the number of
+// threads. Squares and moves are the owner's view.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rbc/buffer.h"
+#include "rbc/hash_index.h"
+#include "rbc/rules.h"
+#include "rbc/state.h"
+
+namespace penumbra {
+
+// No state of the set agrees with what was observed.
+struct ImpossibleObservation : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+// Past `cap` members (0: no cap) a set is a uniform random draw of that many, made by `seed`, and no longer complete.
+struct Limit {
+  std::size_t cap = 0;
+  std::uint64_t seed = 0;
+};
+
+class StateSet {
+ public:
+  StateSet(const World& world, bool owner);
+  static StateSet from_worlds(std::span<const World> worlds, bool owner);
+
+  bool owner() const { return owner_; }
+  bool turn() const { return turn_; }
+  std::size_t size() const { return members_.size(); }
+  const Side& own() const { return own_; }
+  const Buffer<Side>& members() const { return members_; }
+  bool complete() const { return complete_; }
+  // Successors counted before duplicates went, when this set was made by `expand` or `apply_move`.
+  std::uint64_t generated() const { return generated_; }
+  std::size_t nbytes() const;
+  World world(std::size_t i) const;
+  bool contains(const World& world) const;
+  bool contains(const Side& opponent) const;
+
+  // The opponent moved: everything it could have done that shows this capture (of the owner's piece, or kNoSquare).
+  StateSet expand(Square capture, const Limit& limit = {}) const;
+
+  // The owner sensed: contents of the window's squares in the order of window_squares().
+  StateSet filter_sense(Square center, std::span<const int> contents) const;
+
+  // The owner moved: the states in which this request becomes this move with this capture. A captured king ends the
+  // game: `ended` says whether it did, and states that say otherwise go.
+  StateSet apply_move(Move request, const Outcome& outcome, bool ended = false) const;
+
+  // The states of this set that lead into `next` by expand(capture), by apply_move(...), or as they are.
+  StateSet parents_by_expand(const StateSet& next, Square capture) const;
+  StateSet parents_by_move(const StateSet& next, Move request, const Outcome& outcome, bool ended = false) const;
+  StateSet intersect(const StateSet& other) const;
+
+  // n members drawn without replacement (all if there are fewer).
+  StateSet sample(std::size_t n, std::uint64_t seed) const;
+
+  // How many members have each of the 13 contents on each square.
+  std::vector<std::uint64_t> marginals() const;  // [64 * 13]
+
+ private:
+  StateSet(bool owner, bool turn, const Side& own, bool complete)
+      : owner_(owner), turn_(turn), complete_(complete), own_(own), index_(std::make_shared<LazyIndex>()) {}
+
+  struct LazyIndex {
+    std::once_flag once;
+    HashIndex index;
+  };
+  const HashIndex& index() const;
+  void require_turn(bool owner_to_act, const char* what) const;
+  template <class Keep>
+  StateSet keep_if(const Keep& keep) const;
+  bool move_seen(const Side& opponent, Move request, const Outcome& outcome, bool ended, Side& after) const;
+
+  bool owner_, turn_;
+  bool complete_ = true;
+  std::uint64_t generated_ = 0;
+  Side own_;
+  Buffer<Side> members_;
+  std::shared_ptr<LazyIndex> index_;
+};
+
+}  // namespace penumbra
