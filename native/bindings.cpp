@@ -1,32 +1,12 @@
 // The Python face of the native core: the only file that knows Python. Kernels run without the interpreter's lock.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
+#include "bindings.h"
 
 #include "parallel.h"
-#include "rbc/game.h"
-#include "rbc/state_set.h"
 
-namespace nb = nanobind;
 using namespace nb::literals;
 using namespace penumbra;
 
 namespace {
-
-using OptionalSquare = std::optional<int>;
-
-OptionalSquare maybe(Square s) { return s == kNoSquare ? OptionalSquare{} : OptionalSquare{s}; }
-
-Square square_or_none(OptionalSquare s) {
-  if (!s) return kNoSquare;
-  if (*s < 0 || *s > 63) throw std::invalid_argument("square " + std::to_string(*s) + " is not on the board (0 to 63)");
-  return *s;
-}
 
 Move checked_move(int code) {
   if (code < 0 || code > 0xFFFF) throw std::invalid_argument("move code " + std::to_string(code) + " is not in 0 to 65535");
@@ -40,15 +20,7 @@ std::optional<std::string> maybe_reason(Reason reason) {
 
 Limit checked_limit(long long cap, std::uint64_t seed) {
   if (cap < 0) throw std::invalid_argument("the cap on states is " + std::to_string(cap) + "; it must be at least one (0: none)");
-  return {static_cast<std::size_t>(cap), seed};
-}
-
-// An array that Python owns from now on.
-template <class T>
-auto to_numpy(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
-  auto* owned = new std::vector<T>(std::move(values));
-  nb::capsule keeper(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T>(owned->data(), shape, keeper);
+  return {static_cast<std::size_t>(cap), seed, nullptr};
 }
 
 nb::list to_list(const std::vector<int>& values) {
@@ -327,4 +299,5 @@ NB_MODULE(PENUMBRA_MODULE, m) {
       "Sequences of taken moves: ordinary chess, or RBC with the pass, where a captured king ends a sequence.");
   bind_game(m);
   bind_state_set(m);
+  bind_infostates(m);
 }

@@ -85,7 +85,7 @@ class Collector {
  public:
   // `expected` successors only size the work: a few thousand are collected at once, on one core.
   Collector(std::size_t expected, const Limit& limit)
-      : salt_(scramble(limit.seed + 0x9E3779B97F4A7C15ULL)), cap_(limit.cap) {
+      : salt_(scramble(limit.seed + 0x9E3779B97F4A7C15ULL)), cap_(limit.cap), keep_(limit.keep) {
     while (bits_ < kMostBits && (expected >> bits_) > kPerPartition) ++bits_;
     partitions_.resize(std::size_t{1} << bits_);
   }
@@ -124,7 +124,7 @@ class Collector {
         for (int c = 0; c < used; ++c)
           chunks_[c].for_each_block(p, [&](const Side* sides, std::size_t size) { index.insert(sides, size, members); });
       });
-      while (cap_ && total() > 2 * cap_ + kPerPartition) tighten(threshold_ / 2);
+      while (cap_ && total() > 2 * cap_ + kSlack) tighten(threshold_ / 2);
     }
     chunks_.clear();
     generated_ = generated.load();
@@ -149,6 +149,7 @@ class Collector {
       std::copy(partitions_[p].begin(), partitions_[p].end(), members.begin() + offsets[p]);
       partitions_[p].release();
     });
+    if (cut && keep_ && std::find(members.begin(), members.end(), *keep_) == members.end()) members[members.size() - 1] = *keep_;
     return cut;
   }
 
@@ -175,11 +176,13 @@ class Collector {
   static constexpr int kMostBits = 10;
   static constexpr std::size_t kPerPartition = 1 << 16;  // successors, about a third of them distinct
   static constexpr std::size_t kPerRound = std::size_t{1} << 24;
+  static constexpr std::size_t kSlack = 4096;
   static constexpr int kChunks = 32;
   static constexpr std::uint64_t kEverything = ~std::uint64_t{0};
 
   std::uint64_t salt_;
   std::size_t cap_;
+  const Side* keep_;
   int bits_ = 0;
   std::uint64_t threshold_ = kEverything;
   std::uint64_t generated_ = 0;

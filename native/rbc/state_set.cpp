@@ -55,7 +55,10 @@ const HashIndex& StateSet::index() const {
   return index_->index;
 }
 
-bool StateSet::contains(const Side& opponent) const { return index().find(opponent, members_) != HashIndex::kAbsent; }
+std::size_t StateSet::position(const Side& opponent) const {
+  const std::uint32_t at = index().find(opponent, members_);
+  return at == HashIndex::kAbsent ? size() : at;
+}
 
 bool StateSet::contains(const World& world) const {
   return world.turn == turn_ && world.sides[owner_] == own_ && contains(world.sides[!owner_]);
@@ -63,21 +66,30 @@ bool StateSet::contains(const World& world) const {
 
 void StateSet::require_turn(bool owner_to_act, const char* what) const {
   if ((turn_ == owner_) != owner_to_act)
-    throw std::logic_error(std::string(what) + (owner_to_act ? ": it is the opponent's turn" : ": it is the owner's turn"));
+    throw std::invalid_argument(std::string(what) + (owner_to_act ? ": it is the opponent's turn" : ": it is the owner's turn"));
 }
 
-StateSet StateSet::expand(Square capture, const Limit& limit) const {
-  require_turn(false, "expand");
+// What the opponent may have done, in its own view.
+Seen StateSet::seen_by_opponent(Square capture) const {
+  require_turn(false, "the opponent moved");
   if (capture != kNoSquare && !(own_.occupied() & bit(capture)))
     throw ImpossibleObservation("the opponent captured on " + square_name(capture) + ", where nothing of ours stood");
+  return {Obstacles::of(own_), capture == kNoSquare ? kNoSquare : mirror(capture)};
+}
+
+// The set after the opponent's move, still without members.
+StateSet StateSet::after_opponent(Square capture) const {
   Side own = own_;
   own.unmark_pawn();
   if (capture != kNoSquare) own.remove(capture);
-  StateSet next(owner_, owner_, own, complete_);
-  const Seen seen{Obstacles::of(own_), capture == kNoSquare ? kNoSquare : mirror(capture)};
-  const std::size_t branching = capture == kNoSquare ? 32 : 2;
-  Collector collector(size() * branching, limit);
-  collector.run(members_, branching, [&](const Side& mover, const auto& emit) {
+  return StateSet(owner_, owner_, own, complete_);
+}
+
+StateSet StateSet::expand(Square capture, const Limit& limit) const {
+  const Seen seen = seen_by_opponent(capture);
+  StateSet next = after_opponent(capture);
+  Collector collector(size() * seen.branching(), limit);
+  collector.run(members_, seen.branching(), [&](const Side& mover, const auto& emit) {
     Build sink{emit};
     seen.successors(mover, sink);
   });
@@ -85,6 +97,35 @@ StateSet StateSet::expand(Square capture, const Limit& limit) const {
   next.generated_ = collector.generated();
   if (next.members_.empty()) throw ImpossibleObservation("no state allows " + seen_at(capture) + " by the opponent");
   return next;
+}
+
+std::pair<StateSet, StateSet> StateSet::expand_and_sense(Square capture, Square center, const Side& truth,
+                                                         const Limit& before, const Limit& after) const {
+  const Seen seen = seen_by_opponent(capture);
+  std::pair<StateSet, StateSet> sets{after_opponent(capture), after_opponent(capture)};
+  Bitboard want[3];
+  truth.visible(want);
+  const Bitboard mask = mirror(window(center));
+  Collector all(size() * seen.branching(), before);
+  all.run(members_, seen.branching(), [&](const Side& mover, const auto& emit) {
+    Build sink{emit};
+    seen.successors(mover, sink);
+  });
+  Collector some(size() * 2, after);
+  some.run(members_, seen.branching(), [&](const Side& mover, const auto& emit) {
+    Build sink{[&](const Side& side) {
+      Bitboard shown[3];
+      side.visible(shown);
+      if ((((shown[0] ^ want[0]) | (shown[1] ^ want[1]) | (shown[2] ^ want[2])) & mask) == 0) emit(side);
+    }};
+    seen.successors(mover, sink);
+  });
+  sets.first.complete_ = !all.finish(sets.first.members_) && complete_;
+  sets.second.complete_ = !some.finish(sets.second.members_) && complete_;
+  sets.first.generated_ = all.generated();
+  if (sets.second.members_.empty())
+    throw ImpossibleObservation("no state allows " + seen_at(capture) + " and shows this at the sense of " + square_name(center));
+  return sets;
 }
 
 template <class Keep>
@@ -164,10 +205,7 @@ StateSet StateSet::apply_move(Move request, const Outcome& outcome, bool ended) 
 }
 
 StateSet StateSet::parents_by_expand(const StateSet& next, Square capture) const {
-  require_turn(false, "parents_by_expand");
-  if (capture != kNoSquare && !(own_.occupied() & bit(capture)))
-    throw ImpossibleObservation("the opponent captured on " + square_name(capture) + ", where nothing of ours stood");
-  const Seen seen{Obstacles::of(own_), capture == kNoSquare ? kNoSquare : mirror(capture)};
+  const Seen seen = seen_by_opponent(capture);
   const HashIndex& index = next.index();
   return keep_if([&](const Side& mover) {
     bool found = false;

@@ -16,6 +16,7 @@
 #include "rbc/hash_index.h"
 #include "rbc/rules.h"
 #include "rbc/state.h"
+#include "rbc/successors.h"
 
 namespace penumbra {
 
@@ -28,6 +29,7 @@ struct ImpossibleObservation : std::invalid_argument {
 struct Limit {
   std::size_t cap = 0;
   std::uint64_t seed = 0;
+  const Side* keep = nullptr;  // a state that a cut must not lose: for replays, where the truth is known
 };
 
 class StateSet {
@@ -46,7 +48,9 @@ class StateSet {
   std::size_t nbytes() const;
   World world(std::size_t i) const;
   bool contains(const World& world) const;
-  bool contains(const Side& opponent) const;
+  bool contains(const Side& opponent) const { return position(opponent) < size(); }
+  // Where among the members these pieces of the opponent stand; size() if nowhere.
+  std::size_t position(const Side& opponent) const;
 
   // The opponent moved: everything it could have done that shows this capture (of the owner's piece, or kNoSquare).
   StateSet expand(Square capture, const Limit& limit = {}) const;
@@ -57,6 +61,11 @@ class StateSet {
   // The owner moved: the states in which this request becomes this move with this capture. A captured king ends the
   // game: `ended` says whether it did, and states that say otherwise go.
   StateSet apply_move(Move request, const Outcome& outcome, bool ended = false) const;
+
+  // expand, and filter_sense by what `truth` shows at `center`, in one pass: the set after the sense is exact even where
+  // the one before it is cut.
+  std::pair<StateSet, StateSet> expand_and_sense(Square capture, Square center, const Side& truth, const Limit& before,
+                                                 const Limit& after) const;
 
   // The states of this set that lead into `next` by expand(capture), by apply_move(...), or as they are.
   StateSet parents_by_expand(const StateSet& next, Square capture) const;
@@ -78,6 +87,8 @@ class StateSet {
     HashIndex index;
   };
   const HashIndex& index() const;
+  Seen seen_by_opponent(Square capture) const;
+  StateSet after_opponent(Square capture) const;
   void require_turn(bool owner_to_act, const char* what) const;
   template <class Keep>
   StateSet keep_if(const Keep& keep) const;

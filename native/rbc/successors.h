@@ -99,6 +99,9 @@ struct Seen {
   Obstacles others;             // the other player's pieces, in the mover's view
   Square capture = kNoSquare;   // in the mover's view
 
+  // About how many successors a state has.
+  std::size_t branching() const { return capture == kNoSquare ? 32 : 2; }
+
   template <class Sink>
   void successors(const Side& mover, Sink& sink) const {
     if (capture == kNoSquare) return for_each_quiet(mover, others.occupied, sink);

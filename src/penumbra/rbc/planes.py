@@ -1,0 +1,137 @@
+"""The 104 planes of the synopsis: number, sort, name and description, for labels, tables and ablation.
+
+"Every state" and "some state" range over the limited state set that a synopsis summarises. Squares are the viewer's:
+mirrored rank by rank for Black. "Own" is the player whose information state it is.
+
+The sort says how a plane comes about. constant: always the same. context: what the player remembers or owns. and, or:
+over the states, of a feature of each. derived: from such ANDs (36, 39) or from sameness (68).
+"""
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+Sort = Literal["constant", "context", "and", "or", "derived"]
+
+
+@dataclass(frozen=True)
+class Plane:
+    number: int
+    name: str
+    sort: Sort
+    description: str
+
+
+_TABLE = """
+0 | constant | East side | files e-h
+1 | constant | West side | files a-d
+2 | constant | South side | ranks 1-4
+3 | constant | North side | ranks 5-8
+4 | constant | Rank 1 | the rank nearest to the player
+5 | constant | Rank 8 | the rank farthest from the player
+6 | constant | A-file | the a-file
+7 | constant | H-file | the h-file
+8 | constant | Dark squares | the squares of a1's colour
+9 | constant | Light squares | the squares of h1's colour
+10 | context | Stage | all squares at a move, none at a sense
+11 | context | Not own piece | squares without an own piece
+12 | context | Own pawns | the player's own pawns
+13 | context | Own knights | the player's own knights
+14 | context | Own bishops | the player's own bishops
+15 | context | Own rooks | the player's own rooks
+16 | context | Own queens | the player's own queens
+17 | context | Own king | the player's own king
+18 | and | Definitely not opposing pieces | no opposing piece stands there in any state
+19 | and | Definitely opposing pawns | an opposing pawn stands there in every state
+20 | and | Definitely opposing knights | an opposing knight stands there in every state
+21 | and | Definitely opposing bishops | an opposing bishop stands there in every state
+22 | and | Definitely opposing rooks | an opposing rook stands there in every state
+23 | and | Definitely opposing queens | an opposing queen stands there in every state
+24 | and | Definitely opposing king | the opposing king stands there in every state
+25 | or | Possibly not opposing pieces | no opposing piece stands there in some state
+26 | or | Possibly opposing pawns | an opposing pawn stands there in some state
+27 | or | Possibly opposing knights | an opposing knight stands there in some state
+28 | or | Possibly opposing bishops | an opposing bishop stands there in some state
+29 | or | Possibly opposing rooks | an opposing rook stands there in some state
+30 | or | Possibly opposing queens | an opposing queen stands there in some state
+31 | or | Possibly opposing king | the opposing king stands there in some state
+32 | context | Last from | where the own move taken last began; none if it passed or failed
+33 | context | Last to | where the own move taken last ended; none if it passed or failed
+34 | context | Last own capture | where the own last move captured; en passant: the pawn's square
+35 | context | Last opposing capture | where the opponent's last move captured; en passant: the pawn's square
+36 | derived | Definitely attackable | one kind of own piece attacks it in every state
+37 | and | Definitely attackable somehow | some own piece attacks it in every state
+38 | or | Possibly attackable | some own piece attacks it in some state
+39 | derived | Definitely doubly attackable | two kinds do so in every state, or one kind twice in every state
+40 | and | Definitely doubly attackable somehow | at least two own pieces attack it in every state
+41 | or | Possibly doubly attackable | at least two own pieces attack it in some state
+42 | and | Definitely attackable by pawns | an own pawn can capture there in every state
+43 | or | Possibly attackable by pawns | an own pawn can capture there in some state
+44 | and | Definitely attackable by knights | own knights attack it, the same squares in every state
+45 | and | Definitely attackable by bishops | diagonals of own bishops and queens reach it in every state
+46 | or | Possibly attackable by bishops | diagonals of own bishops and queens reach it in some state
+47 | and | Definitely attackable by rooks | lines of own rooks and queens reach it in every state
+48 | or | Possibly attackable by rooks | lines of own rooks and queens reach it in some state
+49 | or | Possibly attackable without king | an own piece other than the king attacks it in some state
+50 | or | Possibly attackable without pawns | an own piece other than a pawn attacks it in some state
+51 | and | Definitely attackable by opponent | some opposing piece attacks it in every state
+52 | or | Possibly attackable by opponent | some opposing piece attacks it in some state
+53 | and | Definitely doubly attackable by opponent | at least two opposing pieces attack it in every state
+54 | or | Possibly doubly attackable by opponent | at least two opposing pieces attack it in some state
+55 | and | Definitely attackable by opposing pawns | an opposing pawn can capture there in every state
+56 | or | Possibly attackable by opposing pawns | an opposing pawn can capture there in some state
+57 | and | Definitely attackable by opposing knights | an opposing knight attacks it in every state
+58 | or | Possibly attackable by opposing knights | an opposing knight attacks it in some state
+59 | and | Definitely attackable by opposing bishops | diagonals of opposing bishops and queens reach it in every state
+60 | or | Possibly attackable by opposing bishops | diagonals of opposing bishops and queens reach it in some state
+61 | and | Definitely attackable by opposing rooks | lines of opposing rooks and queens reach it in every state
+62 | or | Possibly attackable by opposing rooks | lines of opposing rooks and queens reach it in some state
+63 | or | Possibly attackable by opponent without king | an opposing piece other than the king attacks it in some state
+64 | or | Possibly attackable by opponent without pawns | an opposing piece other than a pawn attacks it in some state
+65 | or | Possibly safe opposing king | the opposing king stands there in some state, attacked by no own piece
+66 | or | Squares the opponent may move to | a move the opponent could take ends there in some state, castling included
+67 | or | Possible castle state for opponent | rook squares for which the opponent still has the right in some state
+68 | derived | Known squares | squares with the same content in every state
+69 | context | Own king's king-neighbors | king steps from the own king's square
+70 | context | Own king's knight-neighbors | knight steps from the own king's square
+71 | and | Definitely opposing knights near king | an opposing knight is a knight step from the own king in every state
+72 | or | Possibly opposing knights near king | an opposing knight is a knight step from the own king in some state
+73 | or | Own king's bishop-neighbors | diagonal rays from the own king to the first piece, inclusive, in some state
+74 | and | Definitely opposing bishops near king | an opposing bishop or queen stands on those rays in every state
+75 | or | Possibly opposing bishops near king | an opposing bishop or queen stands on those rays in some state
+76 | or | Own king's rook-neighbors | line rays from the own king to the first piece, inclusive, in some state
+77 | and | Definitely opposing rooks near king | an opposing rook or queen stands on those rays in every state
+78 | or | Possibly opposing rooks near king | an opposing rook or queen stands on those rays in some state
+79 | context | All own pieces | squares with an own piece
+80 | and | Definitely empty squares | empty in every state
+81 | context | May castle eventually | rook squares for which the own right remains
+82 | or | Possibly may castle | rook squares towards which castling would succeed now in some state
+83 | and | Definitely may castle | rook squares towards which castling would succeed now in every state
+84 | or | Own queens' rook-neighbors | line rays from the own queens to the first piece, inclusive, in some state
+85 | or | Own queens' bishop-neighbors | diagonal rays from the own queens to the first piece, inclusive, in some state
+86 | context | Previous definitely not opposing pieces | plane 18 at the move step of the previous turn
+87 | context | Previous definitely opposing pawns | plane 19 at the move step of the previous turn
+88 | context | Previous definitely opposing knights | plane 20 at the move step of the previous turn
+89 | context | Previous definitely opposing bishops | plane 21 at the move step of the previous turn
+90 | context | Previous definitely opposing rooks | plane 22 at the move step of the previous turn
+91 | context | Previous definitely opposing queens | plane 23 at the move step of the previous turn
+92 | context | Previous definitely opposing king | plane 24 at the move step of the previous turn
+93 | context | Previous possibly not opposing pieces | plane 25 at the move step of the previous turn
+94 | context | Previous possibly opposing pawns | plane 26 at the move step of the previous turn
+95 | context | Previous possibly opposing knights | plane 27 at the move step of the previous turn
+96 | context | Previous possibly opposing bishops | plane 28 at the move step of the previous turn
+97 | context | Previous possibly opposing rooks | plane 29 at the move step of the previous turn
+98 | context | Previous possibly opposing queens | plane 30 at the move step of the previous turn
+99 | context | Previous possibly opposing king | plane 31 at the move step of the previous turn
+100 | context | Previous last from | plane 32 at the move step of the previous turn
+101 | context | Previous last to | plane 33 at the move step of the previous turn
+102 | context | Previous own capture | plane 34 at the move step of the previous turn
+103 | context | Previous opposing capture | plane 35 at the move step of the previous turn
+"""
+
+
+def _read(row: str) -> Plane:
+    number, sort, name, description = (cell.strip() for cell in row.split("|"))
+    return Plane(int(number), name, cast(Sort, sort), description)
+
+
+PLANES: tuple[Plane, ...] = tuple(_read(row) for row in _TABLE.strip().splitlines())

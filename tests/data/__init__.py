@@ -1,0 +1,1 @@
+"""Data files that tests compare with, and the scripts that made them."""
