@@ -300,4 +300,5 @@ NB_MODULE(PENUMBRA_MODULE, m) {
   bind_game(m);
   bind_state_set(m);
   bind_infostates(m);
+  bind_dsmcp(m);
 }

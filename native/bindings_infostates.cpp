@@ -81,7 +81,7 @@ void bind_memory(nb::module_& m) {
       .def_prop_ro(
           "previous",
           [](const Memory& r) { return to_numpy(std::vector<Bitboard>(r.previous, r.previous + kRemembered), {kRemembered}); },
-          "uint64[18]: planes 18 to 35 at the move step of the previous turn.");
+          nb::rv_policy::automatic, "uint64[18]: planes 18 to 35 at the move step of the previous turn.");
 }
 
 void bind_batch(nb::module_& m) {
@@ -106,13 +106,18 @@ void bind_batch(nb::module_& m) {
             if (!memories.empty() && static_cast<int>(memories.size()) != n)
               throw std::invalid_argument("there are " + std::to_string(memories.size()) + " memories for " + std::to_string(n) + " rows");
             Infostates out(n, limit);
+            const Step kind = checked_step(step);
             for (int row = 0; row < n; ++row) {
-              std::vector<World> worlds;
-              for (const std::string& fen : rows[row]) worlds.push_back(parse_fen(fen));
-              const StateSet set = StateSet::from_worlds(worlds, player);
-              if (set.size() > static_cast<std::size_t>(limit))
-                throw std::invalid_argument("row " + std::to_string(row) + ": " + std::to_string(set.size()) + " states are more than the limit");
-              out.copy_row(row, draw(set, 1, limit, checked_step(step), memories.empty() ? Memory() : memories[row], {}, nullptr), 0);
+              try {
+                std::vector<World> worlds;
+                for (const std::string& fen : rows[row]) worlds.push_back(parse_fen(fen));
+                const StateSet set = StateSet::from_worlds(worlds, player);
+                if (set.size() > static_cast<std::size_t>(limit))
+                  throw std::invalid_argument(std::to_string(set.size()) + " states are more than the limit");
+                out.copy_row(row, draw(set, 1, limit, kind, memories.empty() ? Memory() : memories[row], {}, nullptr), 0);
+              } catch (const std::invalid_argument& error) {
+                throw std::invalid_argument("row " + std::to_string(row) + ": " + error.what());
+              }
             }
             return out;
           },
@@ -123,10 +128,10 @@ void bind_batch(nb::module_& m) {
           [](const std::vector<const Infostates*>& parts) { return Infostates::concatenate(parts); }, "parts"_a)
       .def("__len__", &Infostates::size)
       .def_prop_ro("limit", &Infostates::limit)
-      .def_prop_ro("counts", [](const Infostates& s) { return copy_of(s.counts); }, "int32[B]: states in each row.")
-      .def_prop_ro("players", [](const Infostates& s) { return copy_of(s.players); }, "uint8[B]: colour of the player.")
-      .def_prop_ro("turns", [](const Infostates& s) { return copy_of(s.turns); }, "uint8[B]: colour of the player to act.")
-      .def_prop_ro("steps", [](const Infostates& s) { return copy_of(s.steps); }, "uint8[B]: SENSE or MOVE.")
+      .def_prop_ro("counts", [](const Infostates& s) { return copy_of(s.counts); }, nb::rv_policy::automatic, "int32[B]: states in each row.")
+      .def_prop_ro("players", [](const Infostates& s) { return copy_of(s.players); }, nb::rv_policy::automatic, "uint8[B]: colour of the player.")
+      .def_prop_ro("turns", [](const Infostates& s) { return copy_of(s.turns); }, nb::rv_policy::automatic, "uint8[B]: colour of the player to act.")
+      .def_prop_ro("steps", [](const Infostates& s) { return copy_of(s.steps); }, nb::rv_policy::automatic, "uint8[B]: SENSE or MOVE.")
       .def("memory", [](const Infostates& s, int row) { check_row(s, row); return s.memories[row]; }, "row"_a)
       .def("fens", [](const Infostates& s, int row) {
         check_row(s, row);

@@ -94,7 +94,9 @@ class Collector {
   template <class Successors>
   void run(const Buffer<Side>& parents, std::size_t branching, const Successors& successors) {
     const std::size_t n = parents.size();
-    const std::size_t round = std::max<std::size_t>(kPerRound / branching, 1);
+    // With a cap, shorter rounds raise the bar early, and what cannot stay is not even written down.
+    const std::size_t per_round = cap_ ? std::clamp(8 * cap_, kSlack * 8, kPerRound) : kPerRound;
+    const std::size_t round = std::max<std::size_t>(per_round / branching, 1);
     const std::size_t chunk = bits_ == 0 ? round : (std::min(n, round) + kChunks - 1) / kChunks;
     std::atomic<std::uint64_t> generated{0};
     chunks_.resize(bits_ == 0 ? 1 : kChunks);

@@ -26,7 +26,8 @@ class Watcher {
     for (Memory& memory : memories_) memory.opponent_moved(capture);
     before_.reset();
     const Limit cap{settings_.cap, random_.next(), &truth};
-    const Limit sample{settings_.cap, random_.next(), nullptr};
+    const Limit sample{std::min(settings_.cap, 2 * static_cast<std::size_t>(settings_.limit) * settings_.multiplicity),
+                       random_.next(), nullptr};
     if (!opponent_has_moved) {
       before_.emplace(set_.sample(set_.size(), 0));
       after_.emplace(set_.sample(set_.size(), 0));

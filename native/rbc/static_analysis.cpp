@@ -11,6 +11,11 @@ namespace penumbra {
 
 namespace {
 
+// The planes of kinds that a sense shows, for every state.
+struct Shown {
+  Bitboard planes[3];
+};
+
 // What a sense of one square would show, packed into 27 bits.
 class Window {
  public:
@@ -22,11 +27,15 @@ class Window {
       first_file_ = std::max(file_of(s) - 1, 0);
     }
   }
-  std::uint32_t key(const Side& side) const {
-    Bitboard seen[3];
-    side.visible(seen);
-    return squeeze(seen[0]) | squeeze(seen[1]) << 9 | squeeze(seen[2]) << 18;
+  std::uint32_t key(const Shown& shown) const {
+    return squeeze(shown.planes[0]) | squeeze(shown.planes[1]) << 9 | squeeze(shown.planes[2]) << 18;
   }
+  std::uint32_t key(const Side& side) const {
+    Shown shown;
+    side.visible(shown.planes);
+    return key(shown);
+  }
+  Bitboard mask() const { return mask_; }
 
  private:
 #if defined(__BMI2__)
@@ -94,18 +103,18 @@ class KeyMap {
   std::uint32_t round_ = 1;
 };
 
-std::size_t classes(std::span<const Side> opponents, const Window& window, KeyMap& map) {
+std::size_t classes(std::span<const Shown> states, const Window& window, KeyMap& map) {
   map.clear();
-  for (const Side& side : opponents) map.at_or_set(window.key(side), 0);
+  for (const Shown& shown : states) map.at_or_set(window.key(shown), 0);
   return map.size();
 }
 
 // Does `fine` tell apart everything that `coarse` tells apart?
-bool refines(std::span<const Side> opponents, const Window& fine, const Window& coarse, KeyMap& map) {
+bool refines(std::span<const Shown> states, const Window& fine, const Window& coarse, KeyMap& map) {
   map.clear();
-  for (const Side& side : opponents) {
-    const std::uint32_t seen = coarse.key(side);
-    if (map.at_or_set(fine.key(side), seen) != seen) return false;
+  for (const Shown& shown : states) {
+    const std::uint32_t seen = coarse.key(shown);
+    if (map.at_or_set(fine.key(shown), seen) != seen) return false;
   }
   return true;
 }
@@ -144,14 +153,25 @@ bool king_in_reach(const Side& own, const Side& opponent) {
 
 Bitboard useful_senses(std::span<const Side> opponents) {
   static thread_local KeyMap map;
+  static thread_local std::vector<Shown> states;
   const auto& all = windows();
+  states.resize(opponents.size());
+  Bitboard varying = 0;
+  for (std::size_t i = 0; i < opponents.size(); ++i) {
+    opponents[i].visible(states[i].planes);
+    for (int p = 0; p < 3; ++p) varying |= states[i].planes[p] ^ states[0].planes[p];
+  }
   std::array<std::size_t, 64> parts;
+  const std::span<const Shown> shown = states;
+  const auto count_parts = [&](Square s, KeyMap& with) {
+    parts[s] = all[s].mask() & varying ? classes(shown, all[s], with) : 1;
+  };
   if (opponents.size() < 10000) {
-    for (Square s = 0; s < 64; ++s) parts[s] = classes(opponents, all[s], map);
+    for (Square s = 0; s < 64; ++s) count_parts(s, map);
   } else {
     parallel_for(64, [&](int s) {
       KeyMap own_map;
-      parts[s] = classes(opponents, all[s], own_map);
+      count_parts(s, own_map);
     });
   }
   // Finest first, of equals the lowest number: what is kept so far is all that may dominate what comes.
@@ -160,14 +180,15 @@ Bitboard useful_senses(std::span<const Side> opponents) {
   std::stable_sort(order.begin(), order.end(), [&](Square a, Square b) { return parts[a] > parts[b]; });
   Bitboard kept = 0;
   for (const Square s : order) {
+    const Bitboard cells = all[s].mask() & varying;
     bool dominated = false;
-    if (parts[s] == 1)
-      dominated = kept != 0;
-    else
-      for (Bitboard rest = kept; rest && !dominated; rest &= rest - 1)
-        dominated = refines(opponents, all[first(rest)], all[s], map);
+    for (Bitboard rest = kept; rest && !dominated; rest &= rest - 1)
+      dominated = (cells & ~all[first(rest)].mask()) == 0;  // another window shows all of it
+    for (Bitboard rest = kept; rest && !dominated; rest &= rest - 1)
+      dominated = refines(shown, all[first(rest)], all[s], map);
     if (!dominated) kept |= bit(s);
   }
+  if (states.size() > 100000) std::vector<Shown>().swap(states);
   return kept;
 }
 

@@ -1,0 +1,76 @@
+// The statistics of the search: for an information state and an action, how often it was visited, the total of its
+// values, and the least of them. Nodes are keys and actions are numbers; no game is known here.
+//
+// The table has a fixed size. An entry lives in a small bucket; when a bucket is full, the entry of the oldest decision
+// in it gives way. All operations take rows in order, so results are the same however the callers' work is spread.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace penumbra {
+
+enum class Rule : int { kUcb1 = 0, kAvop = 1 };
+
+struct BanditSettings {
+  double c = 2;              // exploration
+  double m = 1;              // mixing: the policy acts with probability e^(-m n); may be infinite
+  double paranoia = 0;       // phi
+  Rule rule = Rule::kUcb1;
+  bool root = false;         // the root never mixes
+  bool visit_all = false;    // actions without visits first, else they count with the node's own value and one visit
+  double virtual_loss = 1;   // n_vl, added to the action chosen
+};
+
+struct Statistics {
+  double n = 0, q = 0;
+  float least = 1;  // of the values seen; 1, the best, before the first
+};
+
+class NodeTable {
+ public:
+  explicit NodeTable(std::size_t entries);
+
+  std::size_t entries() const { return entries_.size(); }
+  std::size_t used() const { return used_; }
+  void new_decision();  // entries touched from now on are younger
+  void forget(std::uint64_t key, std::span<const std::int32_t> actions);
+
+  Statistics get(std::uint64_t key, std::int32_t action) const;
+
+  // Algorithm 1 for each row in turn: row r has the actions and priors in [offsets[r], offsets[r + 1]), its node's own
+  // value in `values` (a win probability of the player to act), and three uniform numbers. Writes the position of the
+  // action chosen within its row, adds the virtual loss to it, and says in `known` whether the node had been visited.
+  void select(std::span<const std::uint64_t> keys, std::span<const std::int32_t> actions,
+              std::span<const std::int64_t> offsets, std::span<const float> priors, std::span<const float> values,
+              std::span<const double> uniforms, const BanditSettings& settings, std::span<std::int32_t> chosen,
+              std::span<std::uint8_t> known);
+
+  // N += visits and Q += value for each (key, action), in order; `least` follows where a value is real.
+  void add(std::span<const std::uint64_t> keys, std::span<const std::int32_t> actions, std::span<const double> visits,
+           std::span<const double> values, std::span<const float> least);
+
+ private:
+  struct Entry {
+    std::uint64_t tag = 0;
+    double n = 0, q = 0;
+    float least = 1;
+    std::uint32_t age = 0;  // 0: empty
+  };
+  static constexpr std::size_t kBucket = 4;
+
+  static std::uint64_t tag_of(std::uint64_t key, std::int32_t action);
+  const Entry* find(std::uint64_t tag) const;
+  Entry& claim(std::uint64_t tag);
+  std::size_t choose(std::uint64_t key, std::span<const std::int32_t> actions, std::span<const float> priors,
+                     float value, const double* uniforms, const BanditSettings& settings, bool& known);
+
+  mutable std::mutex mutex_;
+  std::vector<Entry> entries_;
+  std::size_t mask_ = 0, used_ = 0;
+  std::uint32_t age_ = 1;
+};
+
+}  // namespace penumbra

@@ -1,0 +1,241 @@
+"""Algorithm 2, `DrawSample`, and the particle filter of Algorithm 4.
+
+    X_i   states we hold possible before step i          B_i   belief then: information states of the opponent
+    J     a particle; k   how many rejections before a singleton      ℓ   states of a particle      τ̂   the opponent's policy
+
+Steps are numbered from the first one still kept. To draw a particle for step i, take J from B_(i-1), where it and
+X_(i-1) stand in one state x. If the opponent acted, draw its action from τ̂(σ(J)) and let J keep what answers like x; if
+we acted, J becomes everything our action could have been as far as the opponent can tell. The particle is accepted if it
+meets X_i, and it is never cut by X_i: what we know is not what the opponent knows. After k rejections comes a singleton.
+
+Deviations from the paper: whether a try would be accepted is found out before J is moved on, which changes nothing but
+the cost; one inference of each J serves all its tries; `belief_bandit = "policy"` draws from τ̂ alone, because Algorithm
+1 turns deterministic for a J that the search has visited; below the memory budget the oldest steps are forgotten, and
+the new oldest belief is then only filtered, never refilled.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic
+
+import numpy as np
+import numpy.typing as npt
+
+from penumbra.core import NodeTable
+from penumbra.dsmcp.bandit import bandit
+from penumbra.dsmcp.domain import Domain, Evaluator, Floats, Ints, L, Legal, X
+from penumbra.dsmcp.settings import Settings
+
+
+@dataclass
+class BeliefCounters:
+    drawn: int = 0
+    rejections: int = 0
+    singletons: int = 0
+    pruned_states: int = 0
+    dropped_particles: int = 0
+    inferences: int = 0
+    distinct_actions: float = 0.0  # of the last refilled step: different actions drawn per particle that acted
+
+
+@dataclass
+class Step(Generic[X, L]):
+    """X_i and B_i, and the action we took if step i was ours."""
+
+    x: X
+    particles: L | None = None  # None: none yet
+    action: int | None = None
+    policy: tuple[Legal, Floats, Floats] | None = None  # of the particles: actions, τ̂, values; None until asked for
+    given: bool = False  # the first belief of the game or of what is left of it: nothing to refill it from
+
+    @property
+    def count(self) -> int:
+        return 0 if self.particles is None else len(self.particles)
+
+
+@dataclass
+class Belief(Generic[X, L]):
+    domain: Domain[X, L]
+    evaluator: Evaluator
+    table: NodeTable
+    settings: Settings
+    rng: np.random.Generator
+    steps: list[Step[X, L]] = field(default_factory=list)
+    counters: BeliefCounters = field(default_factory=BeliefCounters)
+
+    def start(self, x: X, particles: L) -> None:
+        self.steps = [Step(x, particles, given=True)]
+
+    @property
+    def current(self) -> Step[X, L]:
+        return self.steps[-1]
+
+    # -- new information
+
+    def advance(self, x: X, action: int | None) -> None:
+        """The step before was taken (by us, if `action` is given), and X now stands as `x`."""
+        self.current.action = action
+        self.steps.append(Step(x))
+        self.prune()
+        self.forget()
+
+    def prune(self) -> None:
+        """What was learnt last reaches back: states without a successor go, then particles that meet nothing."""
+        changed = [len(self.steps) - 1]
+        for i in range(len(self.steps) - 2, -1, -1):
+            before = self.steps[i].x
+            kept = self.domain.parents(before, self.steps[i + 1].x)
+            if kept is before:
+                break
+            self.counters.pruned_states += self.domain.size(before) - self.domain.size(kept)
+            self.steps[i].x = kept
+            changed.append(i)
+        for i in changed:
+            self.filter(self.steps[i])
+
+    def filter(self, step: Step[X, L]) -> None:
+        if step.particles is None or not len(step.particles):
+            return
+        keep = np.flatnonzero(self.domain.meets(step.particles, step.x))
+        if len(keep) < len(step.particles):
+            self.counters.dropped_particles += len(step.particles) - len(keep)
+            step.particles = step.particles.take(keep)
+            step.policy = None
+
+    def forget(self) -> None:
+        """Drops the oldest steps until the rest fits the budget; the last two always stay."""
+        while len(self.steps) > 2 and self.nbytes() > self.settings.memory_budget:
+            del self.steps[0]
+            self.steps[0].given = True
+
+    def nbytes(self) -> int:
+        each = self.domain.particle_nbytes(self.settings.ell)
+        sets = {id(step.x): self.domain.nbytes(step.x) for step in self.steps}
+        return sum(sets.values()) + each * sum(step.count for step in self.steps)
+
+    # -- refilling
+
+    def refill(self, n: int, deadline: float, stop: Callable[[], bool] = lambda: False) -> None:
+        """Fills the oldest short belief first; the current one is never left empty."""
+        for i in range(1, len(self.steps)):
+            if stop() or time.monotonic() >= deadline:
+                break
+            self.refill_step(i, n, deadline, stop)
+        if not self.current.count:
+            self.fill_current(n)
+
+    def fill_current(self, n: int) -> None:
+        """In haste: from the youngest belief that has particles, or singletons."""
+        for i in range(1, len(self.steps)):
+            if not self.steps[i].count and self.steps[i - 1].count:
+                self.refill_step(i, min(n, 32), float("inf"), lambda: False)
+        if not self.current.count:
+            self.add_singletons(len(self.steps) - 1, min(n, 32))
+
+    def refill_step(self, i: int, n: int, deadline: float, stop: Callable[[], bool]) -> None:
+        """`DrawSample` for all missing particles of step i at once, a round of tries after the other."""
+        step = self.steps[i]
+        while step.count < n:
+            if stop() or time.monotonic() >= deadline:
+                return
+            self.draw_samples(i, min(n - step.count, self.settings.b))
+
+    def draw_samples(self, i: int, wanted: int) -> None:
+        step, before = self.steps[i], self.steps[i - 1]
+        if not before.count:
+            if not before.given:
+                return self.add_singletons(i, wanted)
+            return self.add_singletons(i, wanted)
+        assert before.particles is not None
+        source, actions = self.try_actions(i, wanted)
+        accepted = np.flatnonzero(source >= 0)
+        if len(accepted):
+            J = before.particles.take(source[accepted])
+            self.add(step, self.move_on(J, before, actions[accepted]))
+        missing = wanted - len(accepted)
+        if missing:
+            self.add_singletons(i, missing)
+        self.counters.drawn += wanted
+
+    def try_actions(self, i: int, wanted: int) -> tuple[npt.NDArray[np.int64], Ints]:
+        """For each particle wanted, a J of B_(i-1) and an action that leads into X_i; -1 where k tries failed."""
+        before, after = self.steps[i - 1], self.steps[i]
+        assert before.particles is not None
+        source = np.full(wanted, -1, dtype=np.int64)
+        actions = np.zeros(wanted, dtype=np.int32)
+        missing = np.arange(wanted)
+        ours = self.domain.ours(before.x)
+        for _ in range(self.settings.k):
+            drawn = self.rng.integers(before.count, size=len(missing))
+            if ours:
+                assert before.action is not None
+                a = np.full(len(missing), before.action, dtype=np.int32)
+            else:
+                a = self.opponent_actions(before, drawn)
+            good = self.domain.leads_into(before.particles.take(drawn), before.x, after.x, a)
+            source[missing[good]] = drawn[good]
+            actions[missing[good]] = a[good]
+            self.counters.rejections += int((~good).sum())
+            missing = missing[~good]
+            if not len(missing):
+                break
+        return source, actions
+
+    def opponent_actions(self, before: Step[X, L], drawn: npt.NDArray[np.int64]) -> Ints:
+        """What the particles do, by τ̂ or by Algorithm 1."""
+        legal, tau, values = self.policy(before)
+        assert before.particles is not None
+        if self.settings.belief_bandit == "policy":
+            return draw_actions(legal, tau, drawn, self.rng)
+        from penumbra.dsmcp.playouts import take_legal
+
+        part, priors = take_legal(legal, tau, drawn)
+        keys = self.domain.keys(before.particles, self.settings.memory_in_key)[drawn]
+        node_values = ((1 + values[drawn]) / 2).astype(np.float32)
+        return bandit(self.table, keys, part, priors, node_values, self.settings, self.rng, virtual_loss=False).actions
+
+    def policy(self, step: Step[X, L]) -> tuple[Legal, Floats, Floats]:
+        """τ̂ of all particles of a step, asked for once."""
+        if step.policy is None:
+            assert step.particles is not None
+            b, parts = self.settings.b, []
+            legal = self.domain.legal(step.particles, ours=False)
+            for first in range(0, step.count, b):
+                rows = np.arange(first, min(first + b, step.count))
+                low, high = legal.offsets[rows[0]], legal.offsets[rows[-1] + 1]
+                part = Legal(legal.actions[low:high], legal.offsets[rows[0] : rows[-1] + 2] - low)
+                features = self.domain.sigma(step.particles.take(rows))
+                parts.append(self.evaluator.evaluate(features, part, opponent=True))
+            self.counters.inferences += step.count
+            step.policy = legal, np.concatenate([p for p, _ in parts]), np.concatenate([v for _, v in parts])
+        return step.policy
+
+    def move_on(self, J: L, before: Step[X, L], actions: Ints) -> L:
+        """J after these actions of whoever acts, on the state where J and X_(i-1) stand."""
+        ell, one = (np.full(len(J), n, dtype=np.int32) for n in (self.settings.ell, 1))
+        truth = self.domain.draw(before.x, len(J), 1, 0, False, J)
+        seed = int(self.rng.integers(1 << 63))
+        if self.domain.ours(before.x):
+            return self.domain.advance(truth, J, actions, one, ell, seed, False)[1]
+        return self.domain.advance(J, truth, actions, ell, one, seed, False)[0]
+
+    def add_singletons(self, i: int, wanted: int) -> None:
+        before = self.steps[i - 1].x if i > 0 else None
+        seed = int(self.rng.integers(1 << 63))
+        self.add(self.steps[i], self.domain.singletons(before, self.steps[i].x, wanted, self.settings.ell, seed))
+        self.counters.singletons += wanted
+
+    def add(self, step: Step[X, L], particles: L) -> None:
+        step.particles = particles if step.particles is None else self.domain.concatenate([step.particles, particles])
+        step.policy = None
+
+
+def draw_actions(legal: Legal, priors: Floats, rows: npt.NDArray[np.int64], rng: np.random.Generator) -> Ints:
+    """An action for each of these rows (which may repeat), drawn from its priors."""
+    cumulative = np.concatenate([[0.0], np.cumsum(priors, dtype=np.float64)])
+    low, high = cumulative[legal.offsets[:-1][rows]], cumulative[legal.offsets[1:][rows]]
+    where = np.searchsorted(cumulative, low + rng.random(len(rows)) * (high - low), side="right") - 1
+    return legal.actions[np.clip(where, legal.offsets[:-1][rows], legal.offsets[1:][rows] - 1)]

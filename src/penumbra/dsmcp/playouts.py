@@ -1,0 +1,349 @@
+"""Algorithm 3, `ChooseAction`: UCT playouts from samples of the belief.
+
+    B   belief: the opponent's information states      X   states we hold possible      d   search depth in steps
+    I   our information state, J the opponent's        K_t the one of the player to act after step t
+    a_t action of step t, chosen at K_(t-1); K_(-1) is the root
+    π̄   average of π∘σ over drawings of our ℓ-subset of X
+    N, Q visits and total values of (K_(t-1), a_t); values are win probabilities of the player who chose
+
+The statistics of a_t live at the node where it was chosen, so that this is a search: reading the paper's index of K
+otherwise would credit the node the action leads to. After each step the node of the player to act is evaluated, and the
+value goes to every action on the way. Virtual loss makes n_vl visits of value 0 of each of them until then, and cancels
+exactly. A playout that ends before its depth adds its result once for every step left (`weigh_ended`), so that a short
+win weighs as much as a long hope; the paper's literal stop is the other setting.
+
+Playouts advance in batches of b. A batch is a generator that asks for evaluations; `in_flight` of them take turns in a
+fixed order, so the kernels of one run while the other waits for the evaluator, and a seed gives the same search for any
+number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from penumbra.core import NodeTable
+from penumbra.dsmcp.bandit import bandit
+from penumbra.dsmcp.domain import Domain, Evaluator, Features, Floats, Ints, L, Legal, X
+from penumbra.dsmcp.settings import Settings
+
+
+class Request(NamedTuple):
+    """What a batch of playouts wants evaluated."""
+
+    features: Features
+    legal: Legal
+    opponent: bool
+
+
+Reply = tuple[Floats, Floats]  # priors along the legal actions, values
+
+
+@dataclass
+class Counters:
+    """What happened in a search."""
+
+    nodes: int = 0  # evaluations
+    playouts: int = 0
+    ended: int = 0
+    known: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((64, 8), np.int64))  # by depth, log2 of set size
+    met: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((64, 8), np.int64))
+    kernel_seconds: float = 0.0  # in the domain's kernels and the table
+    wait_seconds: float = 0.0  # waiting for the evaluator
+
+    def hit_rate(self) -> npt.NDArray[np.float64]:
+        """Share of nodes met before, by depth (rows) and log2 of the number of states (columns); NaN where none were."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.known / self.met)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop: at a moment of time.monotonic(), or after so many evaluations."""
+
+    deadline: float = math.inf
+    nodes: float = math.inf
+
+    def spent(self, counters: Counters) -> bool:
+        return counters.nodes >= self.nodes or time.monotonic() >= self.deadline
+
+
+@dataclass(frozen=True)
+class Root:
+    """The root of one decision: its fresh key, its actions, π̄ over them, and the average of ν."""
+
+    key: int
+    actions: Ints
+    pi: Floats
+    value: float
+
+
+class Search(Generic[X, L]):
+    """One decision's playouts."""
+
+    def __init__(
+        self,
+        domain: Domain[X, L],
+        evaluator: Evaluator,
+        table: NodeTable,
+        settings: Settings,
+        rng: np.random.Generator,
+        x: X,
+        belief: L,
+    ) -> None:
+        self.domain = domain
+        self.evaluator = evaluator
+        self.table = table
+        self.settings = settings
+        self.rng = rng
+        self.x = x
+        self.belief = belief
+        self.counters = Counters()
+        self.salt = self.seed()  # of keyed cuts: one for the whole decision
+
+    def seed(self) -> int:
+        return int(self.rng.integers(1 << 63))
+
+    def prepare_root(self, actions: Ints, rows: int) -> Root:
+        """π̄ and the average value over drawings of our ℓ-subset; one drawing where X fits into ℓ."""
+        s = self.settings
+        rows = 1 if self.domain.size(self.x) <= s.ell else rows
+        batch = self.domain.draw(self.x, rows, s.ell, self.seed(), False, None)
+        legal = Legal(np.tile(actions, rows), np.arange(rows + 1, dtype=np.int64) * len(actions))
+        priors, values = self.evaluator.evaluate(self.domain.sigma(batch), legal, opponent=False)
+        self.counters.nodes += rows
+        pi = priors.reshape(rows, len(actions)).mean(axis=0, dtype=np.float64).astype(np.float32)
+        return Root(self.seed(), actions, pi, float(values.mean()))
+
+    def run(self, root: Root, budget: Budget) -> None:
+        """Playouts until the budget is spent; at least one batch."""
+        with ThreadPoolExecutor(1) as executor:
+            under_way: deque[tuple[Generator[Request, Reply, None], Future[Reply]]] = deque()
+            launched = 0
+
+            def start() -> None:
+                nonlocal launched
+                launched += 1
+                playouts = self.batch(root, self.settings.b)
+                self.step(executor, under_way, playouts, None)
+
+            try:
+                while len(under_way) < self.settings.in_flight and (launched == 0 or not budget.spent(self.counters)):
+                    start()
+                while under_way:
+                    playouts, future = under_way.popleft()
+                    waited = time.perf_counter()
+                    reply = future.result()
+                    self.counters.wait_seconds += time.perf_counter() - waited
+                    if time.monotonic() >= budget.deadline:
+                        playouts.close()
+                    elif not self.step(executor, under_way, playouts, reply) and not budget.spent(self.counters):
+                        start()
+            finally:
+                for playouts, _ in under_way:
+                    playouts.close()
+
+    def step(
+        self,
+        executor: ThreadPoolExecutor,
+        under_way: deque[tuple[Generator[Request, Reply, None], Future[Reply]]],
+        playouts: Generator[Request, Reply, None],
+        reply: Reply | None,
+    ) -> bool:
+        """Lets one batch go on to its next question; False if it is done."""
+        began = time.perf_counter()
+        try:
+            request = next(playouts) if reply is None else playouts.send(reply)
+        except StopIteration:
+            return False
+        finally:
+            self.counters.kernel_seconds += time.perf_counter() - began
+        under_way.append((playouts, executor.submit(self.evaluator.evaluate, *request)))
+        return True
+
+    def batch(self, root: Root, b: int) -> Generator[Request, Reply, None]:
+        """Algorithm 3's loop for b playouts at once."""
+        s, domain, table, rng = self.settings, self.domain, self.table, self.rng
+        kind, ours = domain.kind(self.x), True
+        d = np.full(b, s.d[kind], dtype=np.float64)
+        J = self.belief.take(rng.integers(len(self.belief), size=b))
+        I = domain.draw(self.x, b, s.ell, self.seed(), s.cut == "keyed", J)  # noqa: E741
+        our_ell = np.full(b, s.ell, dtype=np.int32)
+        their_ell = np.where(rng.random(b) < s.kappa, s.cautious_ell, s.ell).astype(np.int32)
+
+        path = Path(table, b, s)
+        rows = np.arange(b)  # the playouts still under way
+        root_legal = Legal(np.tile(root.actions, b), np.arange(b + 1, dtype=np.int64) * len(root.actions))
+        keys = np.full(b, root.key, dtype=np.uint64)
+        value = np.full(b, (1 + root.value) / 2, dtype=np.float32)
+        a = bandit(table, keys, root_legal, np.tile(root.pi, b), value, s, rng, root=True).actions
+        path.append(rows, keys, a, ours)
+        self.counters.playouts += b
+        try:
+            t = 0
+            while len(rows):
+                # Play a_t on the states where I and J meet.
+                seed = self.salt if s.cut == "keyed" else self.seed()
+                keyed = s.cut == "keyed"
+                if ours:
+                    I, J, results = domain.advance(I, J, a, our_ell[rows], their_ell[rows], seed, keyed)  # noqa: E741
+                else:
+                    J, I, results = domain.advance(J, I, a, their_ell[rows], our_ell[rows], seed, keyed)  # noqa: E741
+                I, J, rows = self.end(path, rows, t, d, results, ours, I, J)  # noqa: E741
+                kind, same = domain.after(kind)
+                ours = ours if same else not ours
+                K = I if ours else J
+                if s.static_analysis and len(rows):
+                    I, J, rows = self.end(path, rows, t, d, domain.settle(K, ours), ours, I, J)  # noqa: E741
+                    K = I if ours else J
+                if not len(rows):
+                    break
+
+                # Evaluate K_t.
+                if s.z < math.inf:
+                    d[rows] += table.visits(path.keys[rows, t], path.actions[rows, t]) > s.z
+                path.lose_virtually(rows, t)
+                legal = domain.legal(K, ours)
+                mu, q = yield Request(domain.sigma(K), legal, not ours)
+                self.counters.nodes += len(rows)
+
+                # Choose a_(t+1), then credit every action on the way.
+                going_on = np.flatnonzero(d[rows] > t + 1)
+                keys = domain.keys(K, s.memory_in_key)
+                chosen_a = np.empty(0, dtype=np.int32)
+                if len(going_on):
+                    part, priors = take_legal(legal, mu, going_on)
+                    node_value = ((1 + q[going_on]) / 2).astype(np.float32)
+                    chosen = bandit(table, keys[going_on], part, priors, node_value, s, rng)
+                    chosen_a = chosen.actions
+                    self.count(t, K.counts[going_on], chosen.known)
+                path.credit(rows, t, q, ours, np.ones(len(rows)))
+                if len(going_on) < len(rows):
+                    I, J, rows, keys = I.take(going_on), J.take(going_on), rows[going_on], keys[going_on]  # noqa: E741
+                a = chosen_a
+                path.append(rows, keys, a, ours)
+                t += 1
+        finally:
+            path.cancel()
+
+    def end(
+        self, path: Path, rows: npt.NDArray[np.int64], t: int, d: npt.NDArray[np.float64], results: Floats, ours: bool, I: L, J: L  # noqa: E741
+    ) -> tuple[L, L, npt.NDArray[np.int64]]:
+        """Credits the playouts that have a result, which is that of the player who acts, and goes on with the rest."""
+        over = ~np.isnan(results)
+        if not over.any():
+            return I, J, rows
+        ended = rows[over]
+        steps_left = np.maximum(d[ended] - t, 1) if self.settings.weigh_ended else np.ones(len(ended))
+        path.lose_virtually(ended, t)
+        path.credit(ended, t, results[over], ours, steps_left)
+        self.counters.ended += len(ended)
+        rest = np.flatnonzero(~over)
+        return I.take(rest), J.take(rest), rows[rest]
+
+    def count(self, t: int, sizes: Ints, known: npt.NDArray[np.bool_]) -> None:
+        bins = np.minimum(np.log2(sizes).astype(np.int64), 7)
+        np.add.at(self.counters.met[min(t, 63)], bins, 1)
+        np.add.at(self.counters.known[min(t, 63)], bins[known], 1)
+
+
+def take_legal(legal: Legal, priors: Floats, rows: npt.NDArray[np.int64]) -> tuple[Legal, Floats]:
+    """The actions and priors of some rows."""
+    if len(rows) == len(legal.offsets) - 1:
+        return legal, priors
+    sizes = np.diff(legal.offsets)[rows]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    where = np.arange(offsets[-1]) + np.repeat(legal.offsets[:-1][rows] - offsets[:-1], sizes)
+    return Legal(legal.actions[where], offsets), priors[where]
+
+
+class Path:
+    """The nodes and actions on the way of each playout of a batch, and the virtual losses lent to them."""
+
+    def __init__(self, table: NodeTable, b: int, settings: Settings) -> None:
+        self.table = table
+        self.n_vl = settings.n_vl
+        depth = max(settings.d) + 1
+        self.keys = np.zeros((b, depth), dtype=np.uint64)
+        self.actions = np.zeros((b, depth), dtype=np.int32)
+        self.ours = np.zeros((b, depth), dtype=np.bool_)  # who chose
+        self.length = np.zeros(b, dtype=np.int64)
+        self.lent = np.zeros((b, depth), dtype=np.bool_)
+
+    def append(self, rows: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64], actions: Ints, ours: bool) -> None:
+        """The actions just chosen; the bandit has lent them their virtual loss."""
+        if not len(rows):
+            return
+        t = int(self.length[rows[0]])
+        if t == self.keys.shape[1]:  # z has deepened the search
+            self.keys, self.actions, self.ours, self.lent = (
+                np.concatenate([array, np.zeros_like(array)], axis=1) for array in (self.keys, self.actions, self.ours, self.lent)
+            )
+        self.keys[rows, t] = keys
+        self.actions[rows, t] = actions
+        self.ours[rows, t] = ours
+        self.lent[rows, t] = True
+        self.length[rows] = t + 1
+
+    def lose_virtually(self, rows: npt.NDArray[np.int64], t: int) -> None:
+        """Lends n_vl visits of value 0 to a_0 .. a_(t-1) of each row; a_t has its own since it was chosen."""
+        if t == 0 or self.n_vl == 0:
+            return
+        self.add(rows, t, np.full((len(rows), t), self.n_vl), np.zeros((len(rows), t)), None)
+        self.lent[rows, :t] = True
+
+    def credit(self, rows: npt.NDArray[np.int64], t: int, q: Floats, ours: bool, weight: npt.NDArray[np.float64]) -> None:
+        """Adds `weight` visits of the value to a_0 .. a_t: (1+q)/2 for the player to act, (1-q)/2 for the other."""
+        signed = np.where(self.ours[rows, : t + 1] == ours, q[:, None], -q[:, None]).astype(np.float64)
+        values = (1 + signed) / 2
+        visits = np.broadcast_to(weight[:, None], values.shape) - self.n_vl * self.lent[rows, : t + 1]
+        self.add(rows, t + 1, visits, values * weight[:, None], values.astype(np.float32))
+        self.lent[rows, : t + 1] = False
+
+    def cancel(self) -> None:
+        """Takes back what is still lent: the batch was stopped."""
+        rows, columns = np.nonzero(self.lent)
+        n = len(rows)
+        self.table.add(
+            self.keys[rows, columns], self.actions[rows, columns], np.full(n, -self.n_vl), np.zeros(n), np.ones(n, np.float32)
+        )
+        self.lent[:] = False
+
+    def add(
+        self,
+        rows: npt.NDArray[np.int64],
+        steps: int,
+        visits: npt.NDArray[np.float64],
+        values: npt.NDArray[np.float64],
+        least: Floats | None,
+    ) -> None:
+        least = np.ones(visits.shape, dtype=np.float32) if least is None else least
+        self.table.add(
+            self.keys[rows, :steps].ravel(),
+            self.actions[rows, :steps].ravel(),
+            np.ascontiguousarray(visits).ravel(),
+            np.ascontiguousarray(values).ravel(),
+            np.ascontiguousarray(least).ravel(),
+        )
+
+
+def final_choice(table: NodeTable, root: Root, settings: Settings, rng: np.random.Generator) -> int:
+    """The action to perform, among those visited; π̄ decides where none was, and between equals."""
+    statistics = table.statistics(root.key, root.actions)  # [A, 3]: N, Q, least
+    n, q = statistics[:, 0], statistics[:, 1]
+    visited = n > 0
+    if not visited.any():
+        return int(root.actions[int(root.pi.argmax())])
+    if settings.choice == "proportional":
+        return int(rng.choice(root.actions, p=np.where(visited, n, 0) / n[visited].sum()))
+    score = {"total": q, "mean": q / np.maximum(n, 1e-9), "visits": n}[settings.choice]
+    best = np.flatnonzero(visited & (score == score[visited].max()))
+    return int(root.actions[best[int(root.pi[best].argmax())]])
