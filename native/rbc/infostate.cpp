@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "parallel.h"
 #include "rbc/static_analysis.h"
@@ -34,6 +35,46 @@ void draw_positions(std::size_t size, std::size_t n, std::size_t except, Random&
       if (x >= except) ++x;
 }
 
+// Memory of batches that are gone. A playout makes and drops a batch at every step; fresh pages would cost more than the
+// kernels, the more so the more threads ask for them.
+class Recycler {
+ public:
+  Buffer<Side> take(std::size_t n) {
+    const std::lock_guard lock(mutex_);
+    auto best = spare_.end();
+    for (auto it = spare_.begin(); it != spare_.end(); ++it)
+      if (it->capacity() >= n && it->capacity() <= 2 * n + kSmall && (best == spare_.end() || it->capacity() < best->capacity()))
+        best = it;
+    if (best == spare_.end()) return {};
+    Buffer<Side> found = std::move(*best);
+    spare_.erase(best);
+    held_ -= found.capacity();
+    return found;
+  }
+  void give(Buffer<Side>&& buffer) {
+    if (buffer.capacity() < kSmall || buffer.capacity() > kMost) return;
+    const std::lock_guard lock(mutex_);
+    while (!spare_.empty() && held_ + buffer.capacity() > kMost) {
+      held_ -= spare_.front().capacity();
+      spare_.erase(spare_.begin());
+    }
+    held_ += buffer.capacity();
+    spare_.push_back(std::move(buffer));
+  }
+
+ private:
+  static constexpr std::size_t kSmall = 256;
+  static constexpr std::size_t kMost = std::size_t{1} << 22;  // states, 128 MiB
+  std::mutex mutex_;
+  std::vector<Buffer<Side>> spare_;
+  std::size_t held_ = 0;
+};
+
+Recycler& recycler() {
+  static Recycler* const shared = new Recycler;  // outlives every batch
+  return *shared;
+}
+
 std::string row_name(int row) { return "row " + std::to_string(row) + ": "; }
 
 }  // namespace
@@ -49,8 +90,12 @@ void for_each_row(int rows, const std::function<void(int)>& work) {
 Infostates::Infostates(int rows, int limit)
     : own(rows), counts(rows, 0), memories(rows), players(rows, 0), turns(rows, 0), steps(rows, 0), limit_(limit) {
   if (limit < 1) throw std::invalid_argument("an information state needs a limit of at least one state, not " + std::to_string(limit));
-  members_.resize(static_cast<std::size_t>(rows) * limit);
+  const std::size_t n = static_cast<std::size_t>(rows) * limit;
+  members_ = recycler().take(n);
+  members_.resize(n);
 }
+
+Infostates::~Infostates() { recycler().give(std::move(members_)); }
 
 World Infostates::world(int row, int i) const {
   World world;

@@ -46,6 +46,9 @@ struct InfostateView {
 class Infostates {
  public:
   Infostates(int rows, int limit);
+  ~Infostates();
+  Infostates(Infostates&&) = default;
+  Infostates& operator=(Infostates&&) = default;
 
   int size() const { return static_cast<int>(own.size()); }
   int limit() const { return limit_; }
@@ -72,7 +75,7 @@ class Infostates {
 
  private:
   int limit_;
-  Buffer<Side> members_;  // [rows, limit]
+  Buffer<Side> members_;  // [rows, limit]; memory of batches that are gone is used again
 };
 
 // How sets are cut to their limits. Both kinds keep a uniform draw of the distinct states, the truth apart: *random* cuts

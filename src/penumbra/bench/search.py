@@ -1,0 +1,163 @@
+"""Nodes a second of the whole search: playouts with kernels, table and evaluator, from a middle game.
+
+A node is one evaluation of an information state. The share of Python is the time of the searching thread that is spent
+neither in the domain's kernels and the table nor waiting for the evaluator; with the heuristic evaluator, which is
+Python, its time is that of the evaluator and not counted either.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from penumbra.bench.report import Row
+from penumbra.core import SENSE, Game, Infostates, Memory, NodeTable, StateSet, threads
+from penumbra.dsmcp import Settings
+from penumbra.dsmcp.belief import Belief
+from penumbra.dsmcp.domain import Evaluator
+from penumbra.dsmcp.playouts import Budget, Search
+from penumbra.network.heuristic import HeuristicEvaluator
+from penumbra.rbc import domain as rbc
+from penumbra.rbc.actions import action_to_code, parse_action
+from penumbra.rbc.domain import ReconBlindChess, Situation
+from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
+
+SEED = 1
+
+
+class Meter:
+    """Something native that counts the seconds spent in its own calls."""
+
+    def __init__(self, metered: Any) -> None:
+        self._metered = metered
+        self.seconds = 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._metered, name)
+        if not callable(attribute):
+            return attribute
+
+        def timed(*args: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return attribute(*args)
+            finally:
+                self.seconds += time.perf_counter() - began
+
+        return timed
+
+
+def run(seconds: float) -> list[Row]:
+    """`search.heuristic`, `search.python_share` and, where torch is installed, `search.network`."""
+    rows = []
+    speed, share, note = measure(HeuristicEvaluator(), Settings(seed=SEED), seconds)
+    rows.append(Row("search.heuristic", speed, "nodes/s", note=f"heuristic evaluator, {note}"))
+    rows.append(Row("search.python_share", share, "fraction", note="of the searching thread's time, kernels and waiting apart"))
+    rows.extend(network_rows(seconds))
+    return rows
+
+
+def network_rows(seconds: float, batches: tuple[int, ...] = (256, 1024)) -> list[Row]:
+    """`search.network` with a network of random weights: 10 × 128 on a GPU, a small one on a CPU."""
+    try:
+        import torch
+
+        from penumbra.network.model import Architecture, Network
+        from penumbra.network.torch_evaluator import TorchEvaluator
+    except ImportError:
+        return []
+    cuda = torch.cuda.is_available()
+    shape = (128, 10) if cuda else (32, 4)
+    torch.manual_seed(SEED)
+    device = "cuda" if cuda else "cpu"
+    evaluator = TorchEvaluator(Network(Architecture(*shape)), device)
+    name = torch.cuda.get_device_name() if cuda else f"{threads()} CPU threads"
+    rows = []
+    for b in batches if cuda else (32,):
+        settings = Settings(b=b, seed=SEED, in_flight=3 if cuda else 2)
+        speed, share, note = measure(evaluator, settings, seconds)
+        rows.append(Row("search.network", speed, "nodes/s", note=f"{shape[1]}x{shape[0]} random weights, {name}, {note}"))
+    if cuda:
+        rows.append(refill_row(evaluator, Settings(seed=SEED, b=1024)))
+    return rows
+
+
+def measure(evaluator: Evaluator, settings: Settings, seconds: float) -> tuple[float, float, str]:
+    """Nodes a second, Python's share, and what was measured."""
+    x, particles = middle_game()
+    domain: Any = Meter(ReconBlindChess())
+    table: Any = Meter(NodeTable(settings.table_entries))
+    search: Search[Situation, Any] = Search(domain, evaluator, table, settings, np.random.default_rng(SEED), x, particles)
+    actions, _ = domain.root(x, True)
+    root = search.prepare_root(actions, settings.b)
+    search.run(root, Budget(nodes=1))  # warm
+    counters = search.counters
+    domain.seconds = table.seconds = counters.wait_seconds = counters.kernel_seconds = 0.0
+    nodes = counters.nodes
+    began = time.perf_counter()
+    search.run(root, Budget(deadline=time.monotonic() + seconds))
+    elapsed = time.perf_counter() - began
+    speed = (counters.nodes - nodes) / elapsed
+    python = max(0.0, elapsed - counters.wait_seconds - domain.seconds - table.seconds) / elapsed
+    shares = (counters.wait_seconds / elapsed, domain.seconds / elapsed, table.seconds / elapsed)
+    note = f"b {settings.b}, in flight {settings.in_flight}, {threads()} threads, {len(x.states):,} states; "
+    note += "waiting for the evaluator {:.0%}, kernels {:.0%}, node table {:.0%}".format(*shares)
+    return speed, python, note
+
+
+def refill_row(evaluator: Evaluator, settings: Settings) -> Row:
+    """Seconds to refill 4,096 particles after the opponent's sense and move."""
+    x, particles = middle_game(settings.n_particles)
+    domain = ReconBlindChess()
+    belief: Belief[Situation, Any] = Belief(domain, evaluator, NodeTable(1024), settings, np.random.default_rng(SEED))
+    taken = Moved(0, 0, None)
+    after_sense = rbc.sensed(x, Sensed(None, ()))
+    belief.start(rbc.moved(after_sense, taken, settings.ell, SEED), opponents_after_pass(x, particles))
+    belief.advance(rbc.opponent_sensed(belief.current.x), None)
+    belief.advance(rbc.opponent_moved(belief.current.x, OpponentMoved(None)), None)
+    began = time.perf_counter()
+    belief.refill(settings.n_particles, float("inf"))
+    took = time.perf_counter() - began
+    counters = belief.counters
+    note = f"two steps of the opponent; {counters.inferences:,} inferences, {counters.rejections:,} rejections"
+    return Row("search.refill", took, "seconds for 4,096 particles", note=note)
+
+
+def opponents_after_pass(x: Situation, particles: Any) -> Any:
+    """The particles after we have sensed nothing and passed."""
+    domain = ReconBlindChess()
+    n = len(particles)
+    ell, one = np.full(n, 128, np.int32), np.full(n, 1, np.int32)
+    truth = domain.draw(x, n, 1, 0, False, particles)
+    truth, particles, _ = domain.advance(truth, particles, np.zeros(n, np.int32), one, ell, 1, False)
+    return domain.advance(truth, particles, np.full(n, 4160, np.int32), one, ell, 2, False)[1]
+
+
+def middle_game(particles: int = 256) -> tuple[Situation, Any]:
+    """White to sense after four moves a side of which each player knows only its own: both sets are large."""
+    moves = ["e2e4", "e7e5", "g1f3", "b8c6", "f1c4", "g8f6", "d2d3", "f8c5"]
+    game = Game()
+    sets = {color: StateSet(game.fen(), color) for color in (True, False)}
+    for ply, word in enumerate(moves):
+        color = game.turn
+        if ply:
+            sets[color] = sets[color].expand(game.capture, cap=100_000, seed=ply)
+        game.sense(None)
+        action = parse_action(word if color else mirrored(word))
+        game.move(action)
+        sets[color] = sets[color].apply_move(action_to_code(action), game.last_taken, None)
+    ours = sets[True].expand(None, cap=100_000, seed=9)
+    # Particles: what the opponent may hold possible, each standing in a state of ours.
+    x = Situation(ours, SENSE, Memory())
+    truths = Infostates.draw(StateSet(game.fen(), True), particles, SENSE)
+    J = Infostates.draw(sets[False], particles, SENSE, 128, Memory(), SEED, False, truths)
+    if not ReconBlindChess().meets(J, x).all():
+        x = Situation(StateSet.from_fens([*ours.fens()[:-1], game.fen()], True), SENSE, Memory())
+    return x, J
+
+
+def mirrored(word: str) -> str:
+    return "".join(c if c.isalpha() else str(9 - int(c)) for c in word)
+

@@ -1,0 +1,129 @@
+"""The network of the paper's architecture figure: a residual tower and, on it, headsets of five heads each.
+
+Input: 104 planes of 8 × 8 bits. The tower has n_depth residual blocks of n_width channels, the first of which projects
+the input. A headset predicts, for the player whose information state it sees,
+
+    policy      a logit for each of the 4,161 actions: [from, to] and senses from a residual block, the pass from a
+                small path of its own
+    value       tanh: 1 won, -1 lost
+    soon_win    a logit: won within five own steps; soon_lose likewise
+    pieces      how many of each of the 12 kinds of pieces there really are: 12 softmaxes over 0 to 17
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from penumbra.core import ACTIONS
+
+PLANES = 104
+PIECE_KINDS, PIECE_COUNTS = 12, 18
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The size of a network and the names of its headsets."""
+
+    n_width: int = 128
+    n_depth: int = 10
+    headsets: tuple[str, ...] = ("All", "Top")
+
+
+@dataclass
+class Heads:
+    """What a headset says of B information states."""
+
+    policy: Tensor  # [B, 4161] logits
+    value: Tensor  # [B]
+    soon_win: Tensor  # [B] logits
+    soon_lose: Tensor  # [B] logits
+    pieces: Tensor  # [B, 12, 18] logits
+
+
+def unpack(planes: Tensor, dtype: torch.dtype) -> Tensor:
+    """int64[B, 104] bitboards to [B, 104, 8, 8]: rank by rank, file by file."""
+    bits = torch.arange(64, device=planes.device)
+    return ((planes.unsqueeze(-1) >> bits) & 1).to(dtype).view(-1, PLANES, 8, 8)
+
+
+class ResidualBlock(nn.Module):
+    """Two 3 × 3 convolutions with batch normalisation, around them a shortcut."""
+
+    def __init__(self, inputs: int, width: int) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(inputs, width, 3, padding=1, bias=False)
+        self.first_norm = nn.BatchNorm2d(width)
+        self.second = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        self.second_norm = nn.BatchNorm2d(width)
+        self.shortcut = nn.Identity() if inputs == width else nn.Conv2d(inputs, width, 1, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.relu(self.first_norm(self.first(x)))
+        y = self.second_norm(self.second(y))
+        return torch.relu(y + self.shortcut(x))
+
+
+class Dense(nn.Module):
+    """A 1 × 1 convolution to a few channels, a dense layer, and one number."""
+
+    def __init__(self, width: int, channels: int, hidden: int) -> None:
+        super().__init__()
+        self.squeeze = nn.Conv2d(width, channels, 1)
+        self.hidden = nn.Linear(64 * channels, hidden)
+        self.out = nn.Linear(hidden, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.relu(self.squeeze(x)).flatten(1)
+        out: Tensor = self.out(torch.relu(self.hidden(y)))
+        return out.squeeze(1)
+
+
+class Headset(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.policy_block = ResidualBlock(width, width)
+        self.policy = nn.Conv2d(width, 65, 1)
+        self.pass_move = Dense(width, 4, 64)
+        self.value = Dense(width, 8, 256)
+        self.soon_win = Dense(width, 4, 256)
+        self.soon_lose = Dense(width, 4, 256)
+        self.pieces = nn.Sequential(
+            nn.Conv2d(width, PIECE_KINDS * PIECE_COUNTS, 1),
+            nn.ReLU(),
+            nn.Conv2d(PIECE_KINDS * PIECE_COUNTS, PIECE_KINDS * PIECE_COUNTS, 1),
+        )
+
+    def policy_logits(self, x: Tensor) -> Tensor:
+        """[B, 4161] in the order of the action numbers: senses, from-to moves, the pass."""
+        planes = self.policy(self.policy_block(x)).flatten(2)  # [B, 65, 64]: channel `to` at square `from`; 64 is the sense
+        moves = planes[:, :64].transpose(1, 2).flatten(1)
+        logits = torch.cat([planes[:, 64], moves, self.pass_move(x).unsqueeze(1)], dim=1)
+        assert logits.shape[1] == ACTIONS
+        return logits
+
+    def forward(self, x: Tensor) -> Heads:
+        pieces = self.pieces(x).mean(dim=(2, 3)).view(-1, PIECE_KINDS, PIECE_COUNTS)
+        return Heads(self.policy_logits(x), torch.tanh(self.value(x)), self.soon_win(x), self.soon_lose(x), pieces)
+
+
+class Network(nn.Module):
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        self.architecture = architecture
+        width = architecture.n_width
+        blocks = [ResidualBlock(PLANES if i == 0 else width, width) for i in range(architecture.n_depth)]
+        self.tower = nn.Sequential(*blocks)
+        self.headsets = nn.ModuleDict({name: Headset(width) for name in architecture.headsets})
+
+    def headset(self, name: str) -> Headset:
+        module = self.headsets[name]
+        assert isinstance(module, Headset)
+        return module
+
+    def forward(self, planes: Tensor, headset: str) -> Heads:
+        """planes: [B, 104, 8, 8]."""
+        heads: Heads = self.headset(headset)(self.tower(planes))
+        return heads
