@@ -38,7 +38,7 @@ def kernels(n: int, seconds: float) -> float:
     """Nodes a second of the kernels alone (advance, synopsis, legal, keys), by n threads."""
     set_threads(n)
     x, J = middle_game(1024)
-    I = core.Infostates.draw(x.states, len(J), x.kind, truths=J)  # noqa: E741
+    I = core.Infostates.draw(x.states, len(J), x.kind, truths=J)
     done, began = 0, time.perf_counter()
     while time.perf_counter() - began < seconds:
         a, b = I, J
@@ -73,7 +73,8 @@ def main(seconds: float) -> None:
     print(f"{device}, {all_threads} threads, core {core.BUILD}")
     n = 1
     while n <= all_threads:
-        print(f"threads {n:2d}: kernels {kernels(n, seconds):10,.0f} nodes/s, expand {expansion(n) / 1e6:6.1f} M successors/s", flush=True)
+        speeds = kernels(n, seconds), expansion(n) / 1e6
+        print("threads {:2d}: kernels {:10,.0f} nodes/s, expand {:6.1f} M successors/s".format(n, *speeds), flush=True)
         n *= 2
     set_threads(all_threads)
     torch.manual_seed(SEED)

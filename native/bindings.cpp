@@ -9,7 +9,8 @@ using namespace penumbra;
 namespace {
 
 Move checked_move(int code) {
-  if (code < 0 || code > 0xFFFF) throw std::invalid_argument("move code " + std::to_string(code) + " is not in 0 to 65535");
+  if (code < 0 || code > 0xFFFF)
+    throw std::invalid_argument("move code " + std::to_string(code) + " is not in 0 to 65535");
   return static_cast<Move>(code);
 }
 
@@ -19,7 +20,8 @@ std::optional<std::string> maybe_reason(Reason reason) {
 }
 
 Limit checked_limit(long long cap, std::uint64_t seed) {
-  if (cap < 0) throw std::invalid_argument("the cap on states is " + std::to_string(cap) + "; it must be at least one (0: none)");
+  if (cap < 0)
+    throw std::invalid_argument("the cap on states is " + std::to_string(cap) + "; it must be at least one (0: none)");
   return {static_cast<std::size_t>(cap), seed, nullptr};
 }
 
@@ -37,8 +39,9 @@ std::vector<World> parse_fens(const std::vector<std::string>& fens) {
 }
 
 void bind_game(nb::module_& m) {
-  nb::class_<GameRecord>(m, "GameRecord",
-                         "A whole game in three bytes a turn: one sense and one requested move each, seen by their player.")
+  nb::class_<GameRecord>(
+      m, "GameRecord",
+      "A whole game in three bytes a turn: one sense and one requested move each, seen by their player.")
       .def(
           "__init__",
           [](GameRecord* self, std::string white, std::string black, std::string start) {
@@ -87,11 +90,13 @@ void bind_game(nb::module_& m) {
             r.turns.push_back({static_cast<std::int8_t>(s), move.has_value(), move ? checked_move(*move) : kPass});
           },
           "sense"_a.none(), "move"_a.none(), "A move of None: time ran out before it was made.")
-      .def("to_bytes", [](const GameRecord& r) {
-        const std::string bytes = r.to_bytes();
-        return nb::bytes(bytes.data(), bytes.size());
-      })
-      .def_static("from_bytes", [](nb::bytes data) { return GameRecord::from_bytes({data.c_str(), data.size()}); }, "data"_a)
+      .def("to_bytes",
+           [](const GameRecord& r) {
+             const std::string bytes = r.to_bytes();
+             return nb::bytes(bytes.data(), bytes.size());
+           })
+      .def_static(
+          "from_bytes", [](nb::bytes data) { return GameRecord::from_bytes({data.c_str(), data.size()}); }, "data"_a)
       .def_prop_ro("hash", &GameRecord::hash, "64 bits that stand for the whole record.")
       .def("replay", &Game::replay, nb::call_guard<nb::gil_scoped_release>(),
            "The game at its end. ValueError names the turn that breaks the rules.");
@@ -104,13 +109,15 @@ void bind_game(nb::module_& m) {
           },
           "fen"_a = nb::none(), "reversible_moves_limit"_a = 100, "full_turn_limit"_a = nb::none())
       .def_prop_ro("turn", &Game::turn, "True: White is to act.")
-      .def_prop_ro("step", [](const Game& g) { return static_cast<int>(g.step()); }, "SENSE or MOVE.")
+      .def_prop_ro(
+          "step", [](const Game& g) { return static_cast<int>(g.step()); }, "SENSE or MOVE.")
       .def_prop_ro("plies", &Game::plies, "Moves made so far.")
       .def_prop_ro("over", &Game::over)
       .def_prop_ro("winner", &Game::winner)
       .def_prop_ro("reason", [](const Game& g) { return maybe_reason(g.reason()); })
-      .def_prop_ro("capture", [](const Game& g) { return maybe(g.capture()); },
-                   "Where the opponent's last move took a piece of the player to act.")
+      .def_prop_ro(
+          "capture", [](const Game& g) { return maybe(g.capture()); },
+          "Where the opponent's last move took a piece of the player to act.")
       .def_prop_ro("last_request", [](const Game& g) { return static_cast<int>(g.last_request()); })
       .def_prop_ro("last_taken", [](const Game& g) { return static_cast<int>(g.last_outcome().taken); })
       .def_prop_ro("halfmove_clock", [](const Game& g) { return g.clocks().halfmoves; })
@@ -132,7 +139,8 @@ void bind_game(nb::module_& m) {
             std::vector<std::pair<int, int>> result;
             g.sense(s);
             if (s == kNoSquare) return result;
-            for (const Square t : window_squares(s, g.turn())) result.emplace_back(t, content_at(g.own(), g.other(), t));
+            for (const Square t : window_squares(s, g.turn()))
+              result.emplace_back(t, content_at(g.own(), g.other(), t));
             return result;
           },
           "square"_a.none(), "Squares of the window with their contents, in the order of reconchess; None skips.")
@@ -142,7 +150,8 @@ void bind_game(nb::module_& m) {
             if (action < kMoveBase || action > kPassAction)
               throw std::invalid_argument("action " + std::to_string(action) + " is not a move");
             if (promotion < 0 || promotion > 5) throw std::invalid_argument("promotion must be 0 or 2 to 5");
-            const Outcome o = g.move(action == kPassAction ? kPass : static_cast<Move>(move_of(action) | (promotion << 12)));
+            const Outcome o =
+                g.move(action == kPassAction ? kPass : static_cast<Move>(move_of(action) | (promotion << 12)));
             return std::make_pair(action_of(o.taken), maybe(o.capture));
           },
           "action"_a, "promotion"_a = 0, "The action that happened (the pass if it failed) and where it captured.")
@@ -193,34 +202,45 @@ void bind_state_set(nb::module_& m) {
   nb::exception<ImpossibleObservation>(m, "ImpossibleObservation", PyExc_ValueError);
 
   const auto release = nb::call_guard<nb::gil_scoped_release>();
-  nb::class_<StateSet>(m, "StateSet",
-                       "The exact set of world states that its owner holds possible. Immutable: operations make new sets.")
+  nb::class_<StateSet>(
+      m, "StateSet",
+      "The exact set of world states that its owner holds possible. Immutable: operations make new sets.")
       .def(
-          "__init__", [](StateSet* self, const std::string& fen, bool owner) { new (self) StateSet(parse_fen(fen), owner); },
+          "__init__",
+          [](StateSet* self, const std::string& fen, bool owner) { new (self) StateSet(parse_fen(fen), owner); },
           "fen"_a, "owner"_a)
       .def_static(
           "from_fens",
-          [](const std::vector<std::string>& fens, bool owner) { return StateSet::from_worlds(parse_fens(fens), owner); },
+          [](const std::vector<std::string>& fens, bool owner) {
+            return StateSet::from_worlds(parse_fens(fens), owner);
+          },
           "fens"_a, "owner"_a)
       .def_prop_ro("owner", &StateSet::owner)
       .def_prop_ro("turn", &StateSet::turn, "Who is to act.")
       .def_prop_ro("complete", &StateSet::complete, "False since a cap has cut the set.")
-      .def_prop_ro("generated", &StateSet::generated, "Successors counted before duplicates went when this set was made.")
+      .def_prop_ro("generated", &StateSet::generated,
+                   "Successors counted before duplicates went when this set was made.")
       .def_prop_ro("nbytes", &StateSet::nbytes)
       .def("__len__", &StateSet::size)
-      .def("__contains__", [](const StateSet& s, const std::string& fen) { return s.contains(parse_fen(fen)); }, "fen"_a)
-      .def("fen", [](const StateSet& s, std::size_t i) {
-        if (i >= s.size()) throw nb::index_error("state out of range");
-        return to_fen(s.world(i));
-      }, "index"_a)
-      .def("fens", [](const StateSet& s) {
-        std::vector<std::string> fens;
-        fens.reserve(s.size());
-        for (std::size_t i = 0; i < s.size(); ++i) fens.push_back(to_fen(s.world(i)));
-        return fens;
-      })
-      .def("__iter__", [](nb::handle self) { return nb::iter(self.attr("fens")()); },
-           nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
+      .def(
+          "__contains__", [](const StateSet& s, const std::string& fen) { return s.contains(parse_fen(fen)); }, "fen"_a)
+      .def(
+          "fen",
+          [](const StateSet& s, std::size_t i) {
+            if (i >= s.size()) throw nb::index_error("state out of range");
+            return to_fen(s.world(i));
+          },
+          "index"_a)
+      .def("fens",
+           [](const StateSet& s) {
+             std::vector<std::string> fens;
+             fens.reserve(s.size());
+             for (std::size_t i = 0; i < s.size(); ++i) fens.push_back(to_fen(s.world(i)));
+             return fens;
+           })
+      .def(
+          "__iter__", [](nb::handle self) { return nb::iter(self.attr("fens")()); },
+          nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
       .def(
           "expand",
           [](const StateSet& s, OptionalSquare capture, long long cap, std::uint64_t seed) {
@@ -230,7 +250,8 @@ void bind_state_set(nb::module_& m) {
             return s.expand(square, limit);
           },
           "capture"_a.none(), "cap"_a = 0, "seed"_a = 0,
-          "The opponent moved, and captured on this square or nowhere. Past `cap` states (0: no cap) a uniform draw stays.")
+          "The opponent moved, and captured on this square or nowhere. Past `cap` states (0: no cap) a uniform draw "
+          "stays.")
       .def(
           "filter_sense",
           [](const StateSet& s, int square, const std::vector<int>& contents) {
@@ -294,8 +315,8 @@ NB_MODULE(PENUMBRA_MODULE, m) {
   m.def("threads", &threads, "Threads that kernels use.");
   m.def("set_threads", &set_threads, "n"_a);
   m.def(
-      "perft", [](const std::string& fen, int depth, bool chess) { return perft(parse_fen(fen), depth, chess); }, "fen"_a,
-      "depth"_a, "chess"_a = false, nb::call_guard<nb::gil_scoped_release>(),
+      "perft", [](const std::string& fen, int depth, bool chess) { return perft(parse_fen(fen), depth, chess); },
+      "fen"_a, "depth"_a, "chess"_a = false, nb::call_guard<nb::gil_scoped_release>(),
       "Sequences of taken moves: ordinary chess, or RBC with the pass, where a captured king ends a sequence.");
   bind_game(m);
   bind_state_set(m);

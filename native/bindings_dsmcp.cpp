@@ -20,66 +20,87 @@ std::span<const T> span_of(const Column<T>& a) {
 
 void same_length(std::size_t rows, std::initializer_list<std::size_t> others) {
   for (const std::size_t n : others)
-    if (n != rows) throw std::invalid_argument("columns differ in length: " + std::to_string(rows) + " and " + std::to_string(n));
+    if (n != rows)
+      throw std::invalid_argument("columns differ in length: " + std::to_string(rows) + " and " + std::to_string(n));
 }
 
 void bind_node_table(nb::module_& m) {
-  nb::class_<NodeTable>(m, "NodeTable", "N, Q and the least value of (information state, action), in a table of fixed size.")
+  nb::class_<NodeTable>(m, "NodeTable",
+                        "N, Q and the least value of (information state, action), in a table of fixed size.")
       .def(nb::init<std::size_t>(), "entries"_a)
       .def_prop_ro("entries", &NodeTable::entries)
       .def_prop_ro("used", &NodeTable::used)
       .def("new_decision", &NodeTable::new_decision, "Entries touched from now on are younger than all before.")
-      .def("forget", [](NodeTable& t, std::uint64_t key, const Column<std::int32_t>& actions) { t.forget(key, span_of(actions)); },
-           "key"_a, "actions"_a)
-      .def("get", [](const NodeTable& t, std::uint64_t key, std::int32_t action) {
-        const Statistics s = t.get(key, action);
-        return std::make_tuple(s.n, s.q, s.least);
-      }, "key"_a, "action"_a, "(N, Q, least value).")
-      .def("statistics", [](const NodeTable& t, std::uint64_t key, const Column<std::int32_t>& actions) {
-        const std::size_t n = actions.shape(0);
-        std::vector<double> out(3 * n);
-        for (std::size_t i = 0; i < n; ++i) {
-          const Statistics s = t.get(key, actions.data()[i]);
-          out[3 * i] = s.n;
-          out[3 * i + 1] = s.q;
-          out[3 * i + 2] = s.least;
-        }
-        return to_numpy(std::move(out), {n, 3});
-      }, "key"_a, "actions"_a, "float64[A, 3]: N, Q and least value of each action of one node.")
-      .def("visits", [](const NodeTable& t, const Column<std::uint64_t>& keys, const Column<std::int32_t>& actions) {
-        same_length(keys.shape(0), {actions.shape(0)});
-        std::vector<double> out(keys.shape(0));
-        for (std::size_t i = 0; i < out.size(); ++i) out[i] = t.get(keys.data()[i], actions.data()[i]).n;
-        const std::size_t n = out.size();
-        return to_numpy(std::move(out), {n});
-      }, "keys"_a, "actions"_a, "float64[B]: N of each (key, action).")
-      .def("select", [](NodeTable& t, const Column<std::uint64_t>& keys, const Column<std::int32_t>& actions,
-                        const Column<std::int64_t>& offsets, const Column<float>& priors, const Column<float>& values,
-                        const Triples& uniforms, double c, double m, double paranoia, int rule, bool root, bool visit_all,
-                        double virtual_loss) {
-        const std::size_t rows = keys.shape(0);
-        same_length(rows, {values.shape(0), uniforms.shape(0), offsets.shape(0) - 1});
-        same_length(actions.shape(0), {priors.shape(0)});
-        if (rule != 0 && rule != 1) throw std::invalid_argument("the rule is 0 (UCB1) or 1 (aVoP)");
-        if (offsets.data()[rows] != static_cast<std::int64_t>(actions.shape(0)))
-          throw std::invalid_argument("the last offset is not the number of actions");
-        std::vector<std::int32_t> chosen(rows);
-        std::vector<std::uint8_t> known(rows);
-        {
-          const nb::gil_scoped_release release;
-          t.select(span_of(keys), span_of(actions), span_of(offsets), span_of(priors), span_of(values),
-                   {uniforms.data(), 3 * rows}, {c, m, paranoia, static_cast<Rule>(rule), root, visit_all, virtual_loss}, chosen, known);
-        }
-        return std::make_pair(to_numpy(std::move(chosen), {rows}), to_numpy(std::move(known), {rows}));
-      }, "keys"_a, "actions"_a, "offsets"_a, "priors"_a, "values"_a, "uniforms"_a, "c"_a, "m"_a, "paranoia"_a, "rule"_a,
-           "root"_a, "visit_all"_a, "virtual_loss"_a,
-           "Algorithm 1, row after row: positions of the chosen actions within their rows, and whether the nodes were known.")
-      .def("add", [](NodeTable& t, const Column<std::uint64_t>& keys, const Column<std::int32_t>& actions,
-                     const Column<double>& visits, const Column<double>& values, const Column<float>& least) {
-        same_length(keys.shape(0), {actions.shape(0), visits.shape(0), values.shape(0), least.shape(0)});
-        const nb::gil_scoped_release release;
-        t.add(span_of(keys), span_of(actions), span_of(visits), span_of(values), span_of(least));
-      }, "keys"_a, "actions"_a, "visits"_a, "values"_a, "least"_a);
+      .def(
+          "forget",
+          [](NodeTable& t, std::uint64_t key, const Column<std::int32_t>& actions) { t.forget(key, span_of(actions)); },
+          "key"_a, "actions"_a)
+      .def(
+          "get",
+          [](const NodeTable& t, std::uint64_t key, std::int32_t action) {
+            const Statistics s = t.get(key, action);
+            return std::make_tuple(s.n, s.q, s.least);
+          },
+          "key"_a, "action"_a, "(N, Q, least value).")
+      .def(
+          "statistics",
+          [](const NodeTable& t, std::uint64_t key, const Column<std::int32_t>& actions) {
+            const std::size_t n = actions.shape(0);
+            std::vector<double> out(3 * n);
+            for (std::size_t i = 0; i < n; ++i) {
+              const Statistics s = t.get(key, actions.data()[i]);
+              out[3 * i] = s.n;
+              out[3 * i + 1] = s.q;
+              out[3 * i + 2] = s.least;
+            }
+            return to_numpy(std::move(out), {n, 3});
+          },
+          "key"_a, "actions"_a, "float64[A, 3]: N, Q and least value of each action of one node.")
+      .def(
+          "visits",
+          [](const NodeTable& t, const Column<std::uint64_t>& keys, const Column<std::int32_t>& actions) {
+            same_length(keys.shape(0), {actions.shape(0)});
+            std::vector<double> out(keys.shape(0));
+            for (std::size_t i = 0; i < out.size(); ++i) out[i] = t.get(keys.data()[i], actions.data()[i]).n;
+            const std::size_t n = out.size();
+            return to_numpy(std::move(out), {n});
+          },
+          "keys"_a, "actions"_a, "float64[B]: N of each (key, action).")
+      .def(
+          "select",
+          [](NodeTable& t, const Column<std::uint64_t>& keys, const Column<std::int32_t>& actions,
+             const Column<std::int64_t>& offsets, const Column<float>& priors, const Column<float>& values,
+             const Triples& uniforms, double c, double m, double paranoia, int rule, bool root, bool visit_all,
+             double virtual_loss) {
+            const std::size_t rows = keys.shape(0);
+            same_length(rows, {values.shape(0), uniforms.shape(0), offsets.shape(0) - 1});
+            same_length(actions.shape(0), {priors.shape(0)});
+            if (rule != 0 && rule != 1) throw std::invalid_argument("the rule is 0 (UCB1) or 1 (aVoP)");
+            if (offsets.data()[rows] != static_cast<std::int64_t>(actions.shape(0)))
+              throw std::invalid_argument("the last offset is not the number of actions");
+            std::vector<std::int32_t> chosen(rows);
+            std::vector<std::uint8_t> known(rows);
+            {
+              const nb::gil_scoped_release release;
+              t.select(span_of(keys), span_of(actions), span_of(offsets), span_of(priors), span_of(values),
+                       {uniforms.data(), 3 * rows},
+                       {c, m, paranoia, static_cast<Rule>(rule), root, visit_all, virtual_loss}, chosen, known);
+            }
+            return std::make_pair(to_numpy(std::move(chosen), {rows}), to_numpy(std::move(known), {rows}));
+          },
+          "keys"_a, "actions"_a, "offsets"_a, "priors"_a, "values"_a, "uniforms"_a, "c"_a, "m"_a, "paranoia"_a,
+          "rule"_a, "root"_a, "visit_all"_a, "virtual_loss"_a,
+          "Algorithm 1, row after row: positions of the chosen actions within their rows, and whether the nodes were "
+          "known.")
+      .def(
+          "add",
+          [](NodeTable& t, const Column<std::uint64_t>& keys, const Column<std::int32_t>& actions,
+             const Column<double>& visits, const Column<double>& values, const Column<float>& least) {
+            same_length(keys.shape(0), {actions.shape(0), visits.shape(0), values.shape(0), least.shape(0)});
+            const nb::gil_scoped_release release;
+            t.add(span_of(keys), span_of(actions), span_of(visits), span_of(values), span_of(least));
+          },
+          "keys"_a, "actions"_a, "visits"_a, "values"_a, "least"_a);
 }
 
 auto flags(std::vector<std::uint8_t>&& values) {
@@ -88,29 +109,40 @@ auto flags(std::vector<std::uint8_t>&& values) {
 }
 
 void bind_particles(nb::module_& m) {
-  m.def("meets", [](const Infostates& particles, const StateSet& set) {
-    std::vector<std::uint8_t> out;
-    {
-      const nb::gil_scoped_release release;
-      out = meets(particles, set);
-    }
-    return flags(std::move(out));
-  }, "particles"_a, "set"_a, "uint8[B]: is the state where each particle and the set stand possible for both?");
-  m.def("leads_into", [](const Infostates& particles, const StateSet& before, const StateSet& after, const Column<std::int32_t>& actions) {
-    std::vector<std::uint8_t> out;
-    {
-      const nb::gil_scoped_release release;
-      out = leads_into(particles, before, after, span_of(actions));
-    }
-    return flags(std::move(out));
-  }, "particles"_a, "before"_a, "after"_a, "actions"_a,
-        "uint8[B]: would the action of each row, played where particle and `before` stand, lead into `after`?");
-  m.def("singletons", [](const StateSet* before, const StateSet& after, int rows, int step, int limit, OptionalSquare capture, std::uint64_t seed) {
-    const Square square = square_or_none(capture);
-    const nb::gil_scoped_release release;
-    return singletons(before, after, rows, limit, static_cast<Step>(step != 0), square, seed);
-  }, "before"_a.none(), "after"_a, "rows"_a, "step"_a, "limit"_a = 128, "capture"_a = nb::none(), "seed"_a = 0,
-        "Particles that know the one state of `after` they stand in.");
+  m.def(
+      "meets",
+      [](const Infostates& particles, const StateSet& set) {
+        std::vector<std::uint8_t> out;
+        {
+          const nb::gil_scoped_release release;
+          out = meets(particles, set);
+        }
+        return flags(std::move(out));
+      },
+      "particles"_a, "set"_a, "uint8[B]: is the state where each particle and the set stand possible for both?");
+  m.def(
+      "leads_into",
+      [](const Infostates& particles, const StateSet& before, const StateSet& after,
+         const Column<std::int32_t>& actions) {
+        std::vector<std::uint8_t> out;
+        {
+          const nb::gil_scoped_release release;
+          out = leads_into(particles, before, after, span_of(actions));
+        }
+        return flags(std::move(out));
+      },
+      "particles"_a, "before"_a, "after"_a, "actions"_a,
+      "uint8[B]: would the action of each row, played where particle and `before` stand, lead into `after`?");
+  m.def(
+      "singletons",
+      [](const StateSet* before, const StateSet& after, int rows, int step, int limit, OptionalSquare capture,
+         std::uint64_t seed) {
+        const Square square = square_or_none(capture);
+        const nb::gil_scoped_release release;
+        return singletons(before, after, rows, limit, static_cast<Step>(step != 0), square, seed);
+      },
+      "before"_a.none(), "after"_a, "rows"_a, "step"_a, "limit"_a = 128, "capture"_a = nb::none(), "seed"_a = 0,
+      "Particles that know the one state of `after` they stand in.");
 }
 
 }  // namespace

@@ -92,18 +92,25 @@ class Lockstep:
             assert self.ours.board == self.theirs.board
 
     def _choose_move(self) -> chess.Move | None:
-        """Any listed move, mostly; a capture, a promotion or a castling if there is one, often; a pass, seldom."""
-        moves = self.theirs.move_actions()
+        """Any listed move, or a pass; more often than chance a promotion, castling, en passant or double step."""
+        moves: list[chess.Move] = self.theirs.move_actions()
         assert self.ours.move_actions() == moves
-        lively = [m for m in moves if m.promotion or self._is_lively(m)]
-        if lively and self.rng.random() < 0.3:
-            move: chess.Move = self.rng.choice(lively)
+        special = [m for m in moves if m.promotion or self._is_special(m)]
+        if special and self.rng.random() < 0.6:
+            move = self.rng.choice(special)
             return chess.Move(move.from_square, move.to_square) if self.rng.random() < 0.2 else move
+        double_steps = [m for m in moves if self._is_double_step(m)]
+        if double_steps and self.rng.random() < 0.2:
+            return self.rng.choice(double_steps)
         return None if self.rng.random() < 0.03 else self.rng.choice(moves)
 
-    def _is_lively(self, move: chess.Move) -> bool:
+    def _is_special(self, move: chess.Move) -> bool:
         board: chess.Board = self.theirs.board
         return board.is_castling(move) or board.is_en_passant(move)
+
+    def _is_double_step(self, move: chess.Move) -> bool:
+        pawns: int = self.theirs.board.pawns
+        return bool(pawns & chess.BB_SQUARES[move.from_square]) and abs(move.to_square - move.from_square) == 16
 
     def _wait(self, pace: float) -> None:
         if pace:
@@ -127,7 +134,7 @@ def middle_game(rng: random.Random) -> str:
     start = rng.choice([chess.STARTING_FEN, *HAND_MADE])
     game = LocalGame(None, fen=start, reversible_moves_limit=None)
     fens = [start]
-    for _ in range(rng.randrange(1, 40)):
+    for _ in range(rng.randrange(25)):
         moves = game.move_actions()
         game.move(rng.choice(moves or [None]))
         if game.is_over():

@@ -85,6 +85,14 @@ def test_json_to_record_to_json_is_the_same(seed: int, last_move: bool, tmp_path
     assert GameHistory.from_file(str(copy)) == read_history(original)
 
 
+def test_games_from_the_server_survive_unchanged(tmp_path: Path) -> None:
+    original, copy = tmp_path / "original.json", tmp_path / "copy.json"
+    for line in (Path(__file__).parent / "data" / "real_games.jsonl").read_text().splitlines():
+        original.write_text(line)
+        write_record(copy, read_record(original))
+        assert json.loads(copy.read_text()) == json.loads(line)
+
+
 def test_a_last_turn_may_hold_a_sense_and_no_move() -> None:
     history = random_history(3, last_move=False)
     record = history_to_record(history)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from collections import Counter
 from copy import deepcopy
 
 import chess
@@ -60,6 +61,21 @@ def test_random_games_cannot_be_told_apart(batch: int, clock: FakeClock) -> None
 def test_all_five_reasons_for_an_end_are_met(clock: FakeClock) -> None:
     reasons = {json.loads(play_one(seed, clock))["win_reason"]["value"] for seed in range(60)}
     assert reasons == set(reconchess.WinReason.__members__)
+
+
+def test_special_moves_are_met_often(clock: FakeClock) -> None:
+    """Else the games would prove little about castling, en passant, promotion and moves that fail."""
+    met: Counter[str] = Counter()
+    for seed in range(100):
+        history = json.loads(play_one(seed, clock), cls=reconchess.history.GameHistoryDecoder)
+        for turn in filter(history.has_move, history.turns()):
+            board, taken = history.truth_board_before_move(turn), history.taken_move(turn)
+            met["castling"] += taken is not None and board.is_castling(taken)
+            met["en passant"] += taken is not None and board.is_en_passant(taken)
+            met["promotion"] += taken is not None and taken.promotion == chess.QUEEN
+            met["underpromotion"] += taken is not None and taken.promotion in (chess.KNIGHT, chess.ROOK, chess.BISHOP)
+            met["failure"] += taken is None and history.requested_move(turn) is not None
+    assert min(met[kind] for kind in ("castling", "en passant", "promotion", "underpromotion", "failure")) >= 20, met
 
 
 @pytest.mark.parametrize("fen", HAND_MADE)

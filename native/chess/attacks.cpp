@@ -28,8 +28,8 @@ detail::SliderTables make_sliders() {
       q.offset = offset;
       const std::uint32_t subsets = 1U << count(q.mask);
       for (std::uint32_t i = 0; i < subsets; ++i)
-        t.attacks[offset + i] = static_cast<std::uint16_t>(
-            _pext_u64(detail::slide_slowly(s, _pdep_u64(i, q.mask), diagonal), q.reach));
+        t.attacks[offset + i] =
+            static_cast<std::uint16_t>(_pext_u64(detail::slide_slowly(s, _pdep_u64(i, q.mask), diagonal), q.reach));
       offset += subsets;
     }
   }

@@ -66,8 +66,8 @@ namespace detail {
 #if defined(__BMI2__)
 // Attack sets compressed to the squares reachable on the empty board: 16 bits each, so that the tables fit in the cache.
 struct SliderSquare {
-  Bitboard mask = 0;      // blockers that matter
-  Bitboard reach = 0;     // attacks on the empty board
+  Bitboard mask = 0;   // blockers that matter
+  Bitboard reach = 0;  // attacks on the empty board
   std::uint32_t offset = 0;
 };
 struct SliderTables {

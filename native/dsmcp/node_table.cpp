@@ -126,19 +126,22 @@ std::size_t NodeTable::choose(std::uint64_t key, std::span<const std::int32_t> a
   auto pick = static_cast<std::size_t>(uniforms[2] * static_cast<double>(ties));
   for (std::size_t i = choice; i < actions.size(); ++i) {
     const Statistics& s = stats[i];
-    if (priors[i] != priors[choice] || s.n != stats[choice].n || s.q != stats[choice].q || s.least != stats[choice].least) continue;
+    if (priors[i] != priors[choice] || s.n != stats[choice].n || s.q != stats[choice].q ||
+        s.least != stats[choice].least)
+      continue;
     if (pick-- == 0) return i;
   }
   return choice;
 }
 
 void NodeTable::select(std::span<const std::uint64_t> keys, std::span<const std::int32_t> actions,
-                       std::span<const std::int64_t> offsets, std::span<const float> priors, std::span<const float> values,
-                       std::span<const double> uniforms, const BanditSettings& settings, std::span<std::int32_t> chosen,
-                       std::span<std::uint8_t> known) {
+                       std::span<const std::int64_t> offsets, std::span<const float> priors,
+                       std::span<const float> values, std::span<const double> uniforms, const BanditSettings& settings,
+                       std::span<std::int32_t> chosen, std::span<std::uint8_t> known) {
   const std::lock_guard lock(mutex_);
   for (std::size_t row = 0; row < keys.size(); ++row) {
-    const auto first = static_cast<std::size_t>(offsets[row]), size = static_cast<std::size_t>(offsets[row + 1]) - first;
+    const auto first = static_cast<std::size_t>(offsets[row]),
+               size = static_cast<std::size_t>(offsets[row + 1]) - first;
     if (size == 0) throw std::invalid_argument("row " + std::to_string(row) + " has no legal action");
     bool visited = false;
     const std::size_t pick = choose(keys[row], actions.subspan(first, size), priors.subspan(first, size), values[row],
@@ -149,8 +152,8 @@ void NodeTable::select(std::span<const std::uint64_t> keys, std::span<const std:
   }
 }
 
-void NodeTable::add(std::span<const std::uint64_t> keys, std::span<const std::int32_t> actions, std::span<const double> visits,
-                    std::span<const double> values, std::span<const float> least) {
+void NodeTable::add(std::span<const std::uint64_t> keys, std::span<const std::int32_t> actions,
+                    std::span<const double> visits, std::span<const double> values, std::span<const float> least) {
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     Entry& entry = claim(tag_of(keys[i], actions[i]));

@@ -15,13 +15,13 @@ namespace penumbra {
 enum class Rule : int { kUcb1 = 0, kAvop = 1 };
 
 struct BanditSettings {
-  double c = 2;              // exploration
-  double m = 1;              // mixing: the policy acts with probability e^(-m n); may be infinite
-  double paranoia = 0;       // phi
+  double c = 2;         // exploration
+  double m = 1;         // mixing: the policy acts with probability e^(-m n); may be infinite
+  double paranoia = 0;  // phi
   Rule rule = Rule::kUcb1;
-  bool root = false;         // the root never mixes
-  bool visit_all = false;    // actions without visits first, else they count with the node's own value and one visit
-  double virtual_loss = 1;   // n_vl, added to the action chosen
+  bool root = false;        // the root never mixes
+  bool visit_all = false;   // actions without visits first, else they count with the node's own value and one visit
+  double virtual_loss = 1;  // n_vl, added to the action chosen
 };
 
 struct Statistics {

@@ -12,7 +12,9 @@ namespace penumbra {
 
 namespace {
 
-[[noreturn]] void refuse(int row, const std::string& why) { throw std::invalid_argument("row " + std::to_string(row) + ": " + why); }
+[[noreturn]] void refuse(int row, const std::string& why) {
+  throw std::invalid_argument("row " + std::to_string(row) + ": " + why);
+}
 
 // A successor not yet built: its rank under the salt, its parent, and what moved. `from` == `to` stands for one of the
 // parent's few special successors, which are counted in order.
@@ -98,7 +100,8 @@ Side build(const Candidate& candidate, const Side& parent, const Seen& seen) {
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
 // A uniform draw of at most `limit` distinct successors of `parents`, `truth` always among them. Returns how many.
-int draw_successors(std::span<const Side> parents, const Seen& seen, const Side& truth, int limit, std::uint64_t salt, Side* out) {
+int draw_successors(std::span<const Side> parents, const Seen& seen, const Side& truth, int limit, std::uint64_t salt,
+                    Side* out) {
   static thread_local std::vector<Candidate> candidates;
   RankSink sink(salt, candidates);
   const auto visit = [&](std::size_t first, std::size_t last, std::size_t stride) {
@@ -230,7 +233,8 @@ struct RowStep {
     copy_head(next_other, other);
     next_other.own[row] = new_other;
     next_other.memories[row].opponent_moved(outcome.capture == kNoSquare ? kNoSquare : mirror(outcome.capture));
-    next_other.counts[row] = draw_successors(other.states(row), seen, new_own, other_limit, cut.row_salt(row, 1), next_other.members(row));
+    next_other.counts[row] =
+        draw_successors(other.states(row), seen, new_own, other_limit, cut.row_salt(row, 1), next_other.members(row));
     for (Infostates* next : {&next_actor, &next_other}) {
       next->turns[row] = !actor.turns[row];
       next->steps[row] = static_cast<std::uint8_t>(Step::kSense);
@@ -280,10 +284,13 @@ void check_row(const Infostates& actor, const Infostates& other, int row, Action
 
 int widest(std::span<const int> limits, const char* whose, int rows) {
   if (static_cast<int>(limits.size()) != rows)
-    throw std::invalid_argument(std::string("there are ") + std::to_string(limits.size()) + " limits of the " + whose + " for " + std::to_string(rows) + " rows");
+    throw std::invalid_argument(std::string("there are ") + std::to_string(limits.size()) + " limits of the " + whose +
+                                " for " + std::to_string(rows) + " rows");
   int most = 1;
   for (int row = 0; row < rows; ++row) {
-    if (limits[row] < 1) refuse(row, std::string("the limit of the ") + whose + " is " + std::to_string(limits[row]) + "; it must be at least one");
+    if (limits[row] < 1)
+      refuse(row, std::string("the limit of the ") + whose + " is " + std::to_string(limits[row]) +
+                      "; it must be at least one");
     most = std::max(most, limits[row]);
   }
   return most;
@@ -295,10 +302,11 @@ Advanced advance(const Infostates& actor, const Infostates& other, std::span<con
                  std::span<const int> actor_limits, std::span<const int> other_limits, const Cut& cut) {
   const int rows = actor.size();
   if (other.size() != rows || static_cast<int>(actions.size()) != rows)
-    throw std::invalid_argument("batches differ in length: " + std::to_string(rows) + " actors, " + std::to_string(other.size()) +
-                                " others, " + std::to_string(actions.size()) + " actions");
-  Advanced out{Infostates(rows, widest(actor_limits, "actor", rows)), Infostates(rows, widest(other_limits, "other player", rows)),
-               std::vector<std::uint8_t>(rows, 0)};
+    throw std::invalid_argument("batches differ in length: " + std::to_string(rows) + " actors, " +
+                                std::to_string(other.size()) + " others, " + std::to_string(actions.size()) +
+                                " actions");
+  Advanced out{Infostates(rows, widest(actor_limits, "actor", rows)),
+               Infostates(rows, widest(other_limits, "other player", rows)), std::vector<std::uint8_t>(rows, 0)};
   for_each_row(rows, [&](int row) {
     check_row(actor, other, row, actions[row]);
     const RowStep step{actor, other, out.actor, out.other, row, actor_limits[row], other_limits[row], cut};

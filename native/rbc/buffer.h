@@ -120,9 +120,17 @@ class Buffer {
     if (is_mapped(n)) advise();
   }
 
+  // Starts on a huge page, so that all of it can lie on huge pages.
   static void* map(std::size_t bytes) {
-    void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? nullptr : p;
+    constexpr std::size_t kHuge = std::size_t{2} << 20, kPage = 4096;
+    const std::size_t whole = (bytes + kPage - 1) & ~(kPage - 1);
+    void* p = mmap(nullptr, whole + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return nullptr;
+    char* const start = static_cast<char*>(p);
+    const std::size_t before = (kHuge - reinterpret_cast<std::uintptr_t>(p) % kHuge) % kHuge;
+    if (before) munmap(start, before);
+    if (before < kHuge) munmap(start + before + whole, kHuge - before);
+    return start + before;
   }
 
   void* remap(std::size_t old_bytes, std::size_t bytes) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <thread>
 #include <vector>
 
 #include "parallel.h"
@@ -32,7 +33,8 @@ class Chunk {
 
   void write(std::size_t partition, const Side& side) {
     std::uint32_t& cursor = cursors_[partition];
-    if (cursor % kBlock == 0) [[unlikely]] open_block(partition);
+    if (cursor % kBlock == 0) [[unlikely]]
+      open_block(partition);
     arena_[cursor++] = side;
   }
 
@@ -116,16 +118,10 @@ class Collector {
         for (std::size_t i = start + c * chunk; i < end; ++i) successors(parents[i], emit);
         generated.fetch_add(made, std::memory_order_relaxed);
       });
-      parallel_for(static_cast<int>(partitions_.size()), [&](int p) {
-        Buffer<Side>& members = partitions_[p];
-        std::size_t coming = 0;
-        for (int c = 0; c < used; ++c) coming += chunks_[c].count(p);
-        static thread_local HashIndex index;  // stays in the cache from partition to partition
-        index.build(members, members.size() + coming / 2);
-        members.reserve(members.size() + coming / 2);
-        for (int c = 0; c < used; ++c)
-          chunks_[c].for_each_block(p, [&](const Side* sides, std::size_t size) { index.insert(sides, size, members); });
-      });
+      if (n <= round)
+        gather_once(used);
+      else
+        parallel_for(static_cast<int>(partitions_.size()), [&](int p) { gather(p, used, partitions_[p]); });
       while (cap_ && total() > 2 * cap_ + kSlack) tighten(threshold_ / 2);
     }
     chunks_.clear();
@@ -144,20 +140,63 @@ class Collector {
       std::nth_element(ranks.begin(), ranks.begin() + cap_ - 1, ranks.end());
       tighten(ranks[cap_ - 1]);
     }
-    std::vector<std::size_t> offsets(partitions_.size() + 1, 0);
-    for (std::size_t p = 0; p < partitions_.size(); ++p) offsets[p + 1] = offsets[p] + partitions_[p].size();
-    members.resize(offsets.back());
-    parallel_for(static_cast<int>(partitions_.size()), [&](int p) {
-      std::copy(partitions_[p].begin(), partitions_[p].end(), members.begin() + offsets[p]);
-      partitions_[p].release();
-    });
-    if (cut && keep_ && std::find(members.begin(), members.end(), *keep_) == members.end()) members[members.size() - 1] = *keep_;
+    if (partitions_.size() == 1) {
+      members = std::move(partitions_[0]);
+      members.shrink();
+    } else {
+      std::vector<std::size_t> offsets(partitions_.size() + 1, 0);
+      for (std::size_t p = 0; p < partitions_.size(); ++p) offsets[p + 1] = offsets[p] + partitions_[p].size();
+      members.resize(offsets.back());
+      parallel_for(static_cast<int>(partitions_.size()), [&](int p) {
+        std::copy(partitions_[p].begin(), partitions_[p].end(), members.begin() + offsets[p]);
+        partitions_[p].release();
+      });
+    }
+    if (cut && keep_ && std::find(members.begin(), members.end(), *keep_) == members.end())
+      members[members.size() - 1] = *keep_;
     return cut;
   }
 
   std::uint64_t generated() const { return generated_; }
 
  private:
+  // Adds to `members` what the chunks hold of one partition and it does not have yet.
+  void gather(int p, int used, Buffer<Side>& members) const {
+    std::size_t coming = 0;
+    for (int c = 0; c < used; ++c) coming += chunks_[c].count(p);
+    static thread_local HashIndex index;  // stays in the cache from partition to partition
+    index.build(members, members.size() + coming / 2);
+    members.reserve(members.size() + coming / 2);
+    for (int c = 0; c < used; ++c)
+      chunks_[c].for_each_block(p, [&](const Side* sides, std::size_t size) { index.insert(sides, size, members); });
+  }
+
+  // The only round: each partition is gathered in memory that stays in the cache and written behind the one before it,
+  // so that all end up in one piece.
+  void gather_once(int used) {
+    const std::size_t parts = partitions_.size();
+    std::size_t most = 0;
+    for (std::size_t p = 0; p < parts; ++p)
+      for (int c = 0; c < used; ++c) most += chunks_[c].count(p);
+    Buffer<Side> all;
+    all.reserve(most);
+    std::vector<std::atomic<std::size_t>> starts(parts + 1);
+    for (std::size_t p = 1; p <= parts; ++p) starts[p].store(kUnknown, std::memory_order_relaxed);
+    parallel_for(static_cast<int>(parts), [&](int p) {
+      static thread_local Buffer<Side> members;
+      members.clear();
+      gather(p, used, members);
+      std::size_t start;
+      // Partitions are begun in order, so the one before is being worked on or done.
+      while ((start = starts[p].load(std::memory_order_acquire)) == kUnknown) std::this_thread::yield();
+      starts[p + 1].store(start + members.size(), std::memory_order_release);
+      std::copy(members.begin(), members.end(), all.data() + start);
+    });
+    all.resize(starts[parts].load());
+    partitions_.resize(1);
+    partitions_[0] = std::move(all);
+  }
+
   std::size_t total() const {
     std::size_t n = 0;
     for (const Buffer<Side>& part : partitions_) n += part.size();
@@ -181,6 +220,7 @@ class Collector {
   static constexpr std::size_t kSlack = 4096;
   static constexpr int kChunks = 32;
   static constexpr std::uint64_t kEverything = ~std::uint64_t{0};
+  static constexpr std::size_t kUnknown = ~std::size_t{0};
 
   std::uint64_t salt_;
   std::size_t cap_;

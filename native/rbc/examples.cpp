@@ -26,8 +26,8 @@ class Watcher {
     for (Memory& memory : memories_) memory.opponent_moved(capture);
     before_.reset();
     const Limit cap{settings_.cap, random_.next(), &truth};
-    const Limit sample{std::min(settings_.cap, 2 * static_cast<std::size_t>(settings_.limit) * settings_.multiplicity),
-                       random_.next(), nullptr};
+    const Limit sample{settings_.cap, random_.next(),
+                       nullptr};  // not less: its size is told, and forced wins are sought in it
     if (!opponent_has_moved) {
       before_.emplace(set_.sample(set_.size(), 0));
       after_.emplace(set_.sample(set_.size(), 0));
@@ -41,9 +41,13 @@ class Watcher {
     if (!opponent_has_moved && sense != kNoSense) after_.emplace(filtered(*after_, sense, truth));
   }
 
-  void sense_examples(const Game& game, int sense, int ply, Examples& out) { write(*before_, game, Step::kSense, sense, ply, out); }
+  void sense_examples(const Game& game, int sense, int ply, Examples& out) {
+    write(*before_, game, Step::kSense, sense, ply, out);
+  }
 
-  void move_examples(const Game& game, Action action, int ply, Examples& out) { write(*after_, game, Step::kMove, action, ply, out); }
+  void move_examples(const Game& game, Action action, int ply, Examples& out) {
+    write(*after_, game, Step::kMove, action, ply, out);
+  }
 
   void moved(Move request, const Outcome& outcome, bool ended) {
     for (int m = 0; m < settings_.multiplicity; ++m) memories_[m].moved(outcome, remembered_[m].planes);
@@ -52,7 +56,8 @@ class Watcher {
 
   // Had this player a forced win with what it knew, at one of the two steps of this turn?
   bool could_win() const {
-    if (before_ && before_->complete() && sure_sense(before_->own(), all(*before_)) != kNoAction) return true;
+    const StateSet& before = before_ ? *before_ : *after_;  // a sense that was skipped could have been made
+    if (before.complete() && sure_sense(before.own(), all(before)) != kNoAction) return true;
     return after_->complete() && sure_capture(after_->own(), all(*after_)) != kNoAction;
   }
 
@@ -78,7 +83,8 @@ class Watcher {
       } else {
         std::memcpy(planes + 86, memories_[m].previous, sizeof memories_[m].previous);
       }
-      if (step == Step::kMove) std::memcpy(remembered_[m].planes, planes + kFirstRemembered, sizeof remembered_[m].planes);
+      if (step == Step::kMove)
+        std::memcpy(remembered_[m].planes, planes + kFirstRemembered, sizeof remembered_[m].planes);
       out.synopses.insert(out.synopses.end(), planes, planes + kPlanes);
       out.actions.push_back(action);
       out.legal.insert(out.legal.end(), legal.begin(), legal.end());
@@ -101,14 +107,15 @@ class Watcher {
   bool color_;
   const ExampleSettings& settings_;
   Random random_;
-  StateSet set_;                          // after the own last move
+  StateSet set_;                            // after the own last move
   std::optional<StateSet> before_, after_;  // the sense of this turn; `before_` only where there was one
   std::vector<Memory> memories_;
   std::vector<Remembered> remembered_ = std::vector<Remembered>(settings_.multiplicity);
 };
 
 // Outcomes and what came soon: known once the game is over.
-void write_results(const GameRecord& record, int index, bool missed, std::size_t first, int multiplicity, Examples& out) {
+void write_results(const GameRecord& record, int index, bool missed, std::size_t first, int multiplicity,
+                   Examples& out) {
   const std::size_t rows = out.actions.size();
   int left[2] = {0, 0};  // own steps from here to the end, this one included
   out.outcomes.resize(rows);
@@ -129,7 +136,8 @@ void write_results(const GameRecord& record, int index, bool missed, std::size_t
 void walk(const GameRecord& record, int index, const ExampleSettings& settings, Examples& out) {
   Game game(record.start_fen, 0, 0);
   Random seeds(scramble(settings.seed) ^ record.hash());
-  Watcher watchers[2] = {Watcher(game.world(), kBlack, settings, seeds.next()), Watcher(game.world(), kWhite, settings, seeds.next())};
+  Watcher watchers[2] = {Watcher(game.world(), kBlack, settings, seeds.next()),
+                         Watcher(game.world(), kWhite, settings, seeds.next())};
   bool missed = false;
   out.legal_offsets.push_back(0);
   for (std::size_t ply = 0; ply < record.turns.size(); ++ply) {
@@ -159,8 +167,10 @@ void append(std::vector<T>& to, std::vector<T>& from) {
 }  // namespace
 
 Examples make_examples(std::span<const GameRecord* const> records, const ExampleSettings& settings) {
-  if (settings.multiplicity < 1) throw std::invalid_argument("multiplicity must be at least one, not " + std::to_string(settings.multiplicity));
-  if (settings.limit < 1) throw std::invalid_argument("the limit on states must be at least one, not " + std::to_string(settings.limit));
+  if (settings.multiplicity < 1)
+    throw std::invalid_argument("multiplicity must be at least one, not " + std::to_string(settings.multiplicity));
+  if (settings.limit < 1)
+    throw std::invalid_argument("the limit on states must be at least one, not " + std::to_string(settings.limit));
   if (settings.cap < 1) throw std::invalid_argument("the cap on states must be at least one");
   std::vector<Examples> parts(records.size());
   parallel_for(static_cast<int>(records.size()), [&](int i) {
@@ -177,7 +187,8 @@ Examples make_examples(std::span<const GameRecord* const> records, const Example
   all.synopses.reserve(rows * kPlanes);
   for (Examples& part : parts) {
     const auto shift = static_cast<std::int64_t>(all.legal.size());
-    for (std::size_t i = 1; i < part.legal_offsets.size(); ++i) all.legal_offsets.push_back(part.legal_offsets[i] + shift);
+    for (std::size_t i = 1; i < part.legal_offsets.size(); ++i)
+      all.legal_offsets.push_back(part.legal_offsets[i] + shift);
     append(all.synopses, part.synopses);
     append(all.actions, part.actions);
     append(all.legal, part.legal);

@@ -16,18 +16,18 @@ struct ExampleSettings {
   int multiplicity = 1;     // draws from each set
   std::size_t cap = 10000;  // states tracked; past it a uniform draw that keeps the truth
   std::uint64_t seed = 0;
-  bool settle = true;       // look for forced wins that were missed
+  bool settle = true;  // look for forced wins that were missed
 };
 
 // One row per draw; all arrays have as many entries, `legal` is ragged.
 struct Examples {
-  std::vector<Bitboard> synopses;        // [rows, 104]
-  std::vector<std::int32_t> actions;     // the action chosen (promotions count as queens)
+  std::vector<Bitboard> synopses;     // [rows, 104]
+  std::vector<std::int32_t> actions;  // the action chosen (promotions count as queens)
   std::vector<std::int32_t> legal;
   std::vector<std::int64_t> legal_offsets;
-  std::vector<std::int8_t> outcomes;     // 1 the player won, -1 lost, 0 drawn or undecided
+  std::vector<std::int8_t> outcomes;              // 1 the player won, -1 lost, 0 drawn or undecided
   std::vector<std::uint8_t> soon_won, soon_lost;  // within five own steps, senses included
-  std::vector<std::uint8_t> piece_counts;  // [rows, 12] true own P..K, opposing P..K
+  std::vector<std::uint8_t> piece_counts;         // [rows, 12] true own P..K, opposing P..K
   std::vector<std::int64_t> set_sizes;
   std::vector<std::int32_t> games;       // position in the batch
   std::vector<std::int32_t> turns;       // ply

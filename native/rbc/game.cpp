@@ -118,7 +118,8 @@ Game::Game(const std::string& fen, int reversible_moves_limit, int full_turn_lim
 void Game::require(Step step) const {
   if (over()) throw std::invalid_argument("the game is over");
   if (step_ != step)
-    throw std::invalid_argument(step_ == Step::kSense ? "it is time to sense, not to move" : "it is time to move, not to sense");
+    throw std::invalid_argument(step_ == Step::kSense ? "it is time to sense, not to move"
+                                                      : "it is time to move, not to sense");
 }
 
 void Game::finish(std::optional<bool> winner, Reason reason) {
@@ -205,9 +206,12 @@ Game Game::replay(const GameRecord& record) {
       throw std::invalid_argument(where + error.what());
     }
   }
-  if (game.over() != (record.reason == Reason::kKingCapture) || (game.over() && game.winner() != record.winner))
-    throw std::invalid_argument("the result of the game record is not the one on the board");
-  if (!game.over()) game.finish(record.winner, record.reason);
+  // Time and resignation come before the board: who takes the king on an overrun turn has lost.
+  const bool off_board = record.reason == Reason::kTimeout || record.reason == Reason::kResign;
+  const bool agrees =
+      game.over() == (record.reason == Reason::kKingCapture) && (!game.over() || game.winner() == record.winner);
+  if (!off_board && !agrees) throw std::invalid_argument("the result of the game record is not the one on the board");
+  if (off_board || !game.over()) game.finish(record.winner, record.reason);
   return game;
 }
 

@@ -82,8 +82,8 @@ class Game {
   void require(Step step) const;
   void finish(std::optional<bool> winner, Reason reason);
 
+  Clocks clocks_;  // before world_: parsing the start fills both
   World world_;
-  Clocks clocks_;
   Step step_ = Step::kSense;
   Square capture_ = kNoSquare;
   Move last_request_ = kPass;

@@ -12,7 +12,8 @@ namespace penumbra {
 namespace {
 
 // n distinct numbers below `size`, none of them `except`, each choice equally likely. n < size.
-void draw_positions(std::size_t size, std::size_t n, std::size_t except, Random& random, std::vector<std::size_t>& out) {
+void draw_positions(std::size_t size, std::size_t n, std::size_t except, Random& random,
+                    std::vector<std::size_t>& out) {
   out.clear();
   // Floyd's draw from the numbers that are left when `except` is taken out.
   const bool excludes = except < size;
@@ -43,7 +44,8 @@ class Recycler {
     const std::lock_guard lock(mutex_);
     auto best = spare_.end();
     for (auto it = spare_.begin(); it != spare_.end(); ++it)
-      if (it->capacity() >= n && it->capacity() <= 2 * n + kSmall && (best == spare_.end() || it->capacity() < best->capacity()))
+      if (it->capacity() >= n && it->capacity() <= 2 * n + kSmall &&
+          (best == spare_.end() || it->capacity() < best->capacity()))
         best = it;
     if (best == spare_.end()) return {};
     Buffer<Side> found = std::move(*best);
@@ -89,7 +91,9 @@ void for_each_row(int rows, const std::function<void(int)>& work) {
 
 Infostates::Infostates(int rows, int limit)
     : own(rows), counts(rows, 0), memories(rows), players(rows, 0), turns(rows, 0), steps(rows, 0), limit_(limit) {
-  if (limit < 1) throw std::invalid_argument("an information state needs a limit of at least one state, not " + std::to_string(limit));
+  if (limit < 1)
+    throw std::invalid_argument("an information state needs a limit of at least one state, not " +
+                                std::to_string(limit));
   const std::size_t n = static_cast<std::size_t>(rows) * limit;
   members_ = recycler().take(n);
   members_.resize(n);
@@ -129,7 +133,8 @@ std::vector<std::uint64_t> Infostates::keys(bool with_memory) const {
     for (const Side& side : states(row)) key += side.hash;
     if (with_memory) {
       const Memory& m = memories[row];
-      for (const int s : {m.last_from, m.last_to, m.own_capture, m.opposing_capture}) key = scramble(key + static_cast<std::uint64_t>(s + 1));
+      for (const int s : {m.last_from, m.last_to, m.own_capture, m.opposing_capture})
+        key = scramble(key + static_cast<std::uint64_t>(s + 1));
       for (const Bitboard b : m.previous) key = scramble(key + b);
     }
     keys[row] = scramble(key);
@@ -163,7 +168,8 @@ Infostates draw(const StateSet& set, int rows, int limit, Step step, const Memor
                 const Infostates* truths) {
   if (rows < 0) throw std::invalid_argument("a batch cannot have " + std::to_string(rows) + " rows");
   if (truths && truths->size() != rows)
-    throw std::invalid_argument("a batch of " + std::to_string(rows) + " rows was given " + std::to_string(truths->size()) + " true states");
+    throw std::invalid_argument("a batch of " + std::to_string(rows) + " rows was given " +
+                                std::to_string(truths->size()) + " true states");
   Infostates out(rows, limit);
   const std::size_t size = set.size(), kept = std::min<std::size_t>(size, limit);
   // A keyed draw is the same for all rows, the truth apart.
@@ -219,7 +225,8 @@ LegalActions legal(const Infostates& states, bool prune) {
   out.offsets.push_back(0);
   for (const auto& list : lists) out.offsets.push_back(out.offsets.back() + static_cast<std::int64_t>(list.size()));
   out.actions.resize(out.offsets.back());
-  for_each_row(rows, [&](int row) { std::copy(lists[row].begin(), lists[row].end(), out.actions.begin() + out.offsets[row]); });
+  for_each_row(
+      rows, [&](int row) { std::copy(lists[row].begin(), lists[row].end(), out.actions.begin() + out.offsets[row]); });
   return out;
 }
 

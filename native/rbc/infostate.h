@@ -86,7 +86,8 @@ struct Cut {
   std::uint64_t row_salt(int row, int which) const {
     const std::uint64_t base = scramble(salt);
     // Scrambled between the parts: else row r under salt s would draw like row r + 1 under salt s - 1.
-    return keyed ? base : scramble(scramble(base + static_cast<std::uint64_t>(row)) + static_cast<std::uint64_t>(which));
+    return keyed ? base
+                 : scramble(scramble(base + static_cast<std::uint64_t>(row)) + static_cast<std::uint64_t>(which));
   }
 };
 

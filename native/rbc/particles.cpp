@@ -6,16 +6,16 @@ namespace penumbra {
 
 std::vector<std::uint8_t> meets(const Infostates& particles, const StateSet& set) {
   std::vector<std::uint8_t> out(particles.size());
-  for_each_row(particles.size(), [&](int row) {
-    out[row] = set.contains(particles.own[row]) && particles.find(row, set.own()) >= 0;
-  });
+  for_each_row(particles.size(),
+               [&](int row) { out[row] = set.contains(particles.own[row]) && particles.find(row, set.own()) >= 0; });
   return out;
 }
 
 std::vector<std::uint8_t> leads_into(const Infostates& particles, const StateSet& before, const StateSet& after,
                                      std::span<const int> actions) {
   if (static_cast<int>(actions.size()) != particles.size())
-    throw std::invalid_argument("there are " + std::to_string(actions.size()) + " actions for " + std::to_string(particles.size()) + " particles");
+    throw std::invalid_argument("there are " + std::to_string(actions.size()) + " actions for " +
+                                std::to_string(particles.size()) + " particles");
   const bool owner_acts = before.turn() == before.owner();
   std::vector<std::uint8_t> out(particles.size());
   for_each_row(particles.size(), [&](int row) {

@@ -127,7 +127,8 @@ void list_real_requests(const Side& mover, bool color, std::vector<Move>& reques
     for_each(real(pawn_attacks_up(bit(view(from))) & ~own), [&](Square to) {
       requests.push_back(make_move(from, to));
       if (rank_of(view(to)) != 7) return;
-      for (int promotion = kKnight; promotion <= kQueen; ++promotion) requests.push_back(make_move(from, to, promotion));
+      for (int promotion = kKnight; promotion <= kQueen; ++promotion)
+        requests.push_back(make_move(from, to, promotion));
     });
   });
 }
@@ -140,7 +141,8 @@ Outcome resolve(const Side& mover, const Obstacles& others, Move request) {
   if (is_castling(kind, from, to)) return others.occupied & castling_path(to) ? Outcome{} : Outcome{request, kNoSquare};
   Square stop = to;
   if (kind >= kBishop && kind <= kQueen)
-    if (const Bitboard blockers = kBetween[from][to] & others.occupied) stop = to > from ? first(blockers) : last(blockers);
+    if (const Bitboard blockers = kBetween[from][to] & others.occupied)
+      stop = to > from ? first(blockers) : last(blockers);
   return {make_move(from, stop), others.occupied & bit(stop) ? stop : kNoSquare};
 }
 
@@ -171,9 +173,8 @@ void list_outcomes(const Side& mover, const Obstacles& others, std::vector<Outco
   outcomes.clear();
   const Bitboard own = mover.occupied(), occupied = own | others.occupied;
   const auto add = [&](Square from, Bitboard targets) {
-    for_each(targets & ~own, [&](Square to) {
-      outcomes.push_back({make_move(from, to), others.occupied & bit(to) ? to : kNoSquare});
-    });
+    for_each(targets & ~own,
+             [&](Square to) { outcomes.push_back({make_move(from, to), others.occupied & bit(to) ? to : kNoSquare}); });
   };
   for_each(own, [&](Square from) {
     switch (const int kind = mover.kind_at(from)) {

@@ -38,7 +38,8 @@ void parse_placement(std::string_view fen, std::string_view field, World& world)
     } else {
       const bool white = c >= 'A' && c <= 'Z';
       const auto kind = kLetters.find(white ? c : static_cast<char>(c - 32));
-      if (kind == std::string_view::npos || kind == 0 || c == ' ') refuse(fen, std::string("unknown piece '") + c + "'");
+      if (kind == std::string_view::npos || kind == 0 || c == ' ')
+        refuse(fen, std::string("unknown piece '") + c + "'");
       if (file > 7) refuse(fen, "a rank does not have eight squares");
       if (kind == kPawn && (rank == 0 || rank == 7)) refuse(fen, "a pawn stands on the first or last rank");
       const Square s = rank * 8 + file;
@@ -158,8 +159,6 @@ std::string to_fen(const World& world, const Clocks& clocks) {
   return fen;
 }
 
-std::string square_name(Square s) {
-  return {static_cast<char>('a' + file_of(s)), static_cast<char>('1' + rank_of(s))};
-}
+std::string square_name(Square s) { return {static_cast<char>('a' + file_of(s)), static_cast<char>('1' + rank_of(s))}; }
 
 }  // namespace penumbra

@@ -86,17 +86,13 @@ struct Side {
 
 inline Kinds Side::kinds() const {
   const Bitboard a = planes[0], b = planes[1], c = planes[2], marks = a & b & c;
-  return {(a & ~b & ~c) | (marks & kRank4),
-          ~a & b & ~c,
-          a & b & ~c,
-          (~a & ~b & c) | (marks & kRank1),
-          a & ~b & c,
-          ~a & b & c};
+  return {(a & ~b & ~c) | (marks & kRank4), ~a & b & ~c, a & b & ~c,
+          (~a & ~b & c) | (marks & kRank1), a & ~b & c,  ~a & b & c};
 }
 
 struct World {
-  Side sides[2];        // by colour: sides[kWhite], sides[kBlack], each in its own view
-  bool turn = kWhite;   // the player to act
+  Side sides[2];       // by colour: sides[kWhite], sides[kBlack], each in its own view
+  bool turn = kWhite;  // the player to act
 
   std::uint64_t hash() const;
   bool operator==(const World&) const = default;

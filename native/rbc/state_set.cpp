@@ -66,7 +66,8 @@ bool StateSet::contains(const World& world) const {
 
 void StateSet::require_turn(bool owner_to_act, const char* what) const {
   if ((turn_ == owner_) != owner_to_act)
-    throw std::invalid_argument(std::string(what) + (owner_to_act ? ": it is the opponent's turn" : ": it is the owner's turn"));
+    throw std::invalid_argument(std::string(what) +
+                                (owner_to_act ? ": it is the opponent's turn" : ": it is the owner's turn"));
 }
 
 // What the opponent may have done, in its own view.
@@ -124,7 +125,8 @@ std::pair<StateSet, StateSet> StateSet::expand_and_sense(Square capture, Square 
   sets.second.complete_ = !some.finish(sets.second.members_) && complete_;
   sets.first.generated_ = all.generated();
   if (sets.second.members_.empty())
-    throw ImpossibleObservation("no state allows " + seen_at(capture) + " and shows this at the sense of " + square_name(center));
+    throw ImpossibleObservation("no state allows " + seen_at(capture) + " and shows this at the sense of " +
+                                square_name(center));
   return sets;
 }
 
@@ -147,7 +149,8 @@ StateSet StateSet::keep_if(const Keep& keep) const {
 }
 
 StateSet StateSet::filter_sense(Square center, std::span<const int> contents) const {
-  if (center < 0 || center > 63) throw std::invalid_argument("square " + std::to_string(center) + " is not on the board (0 to 63)");
+  if (center < 0 || center > 63)
+    throw std::invalid_argument("square " + std::to_string(center) + " is not on the board (0 to 63)");
   const std::vector<Square> squares = window_squares(center, owner_);
   if (contents.size() != squares.size())
     throw std::invalid_argument("a sense of " + square_name(center) + " shows " + std::to_string(squares.size()) +

@@ -126,7 +126,8 @@ void king_captures(const Side& own, const Side& opponent, std::vector<Move>& req
   const Square king = mirror(first(opponent.king()));
   const Kinds k = own.kinds();
   const Bitboard ours = own.occupied(), occupied = ours | mirror(opponent.occupied());
-  const Bitboard steppers = (kKnightAttacks[king] & k.knights) | (kKingAttacks[king] & k.king) | (pawn_attacks_down(bit(king)) & k.pawns);
+  const Bitboard steppers =
+      (kKnightAttacks[king] & k.knights) | (kKingAttacks[king] & k.king) | (pawn_attacks_down(bit(king)) & k.pawns);
   for_each(steppers, [&](Square from) { requests.push_back(make_move(from, king)); });
   const auto slide = [&](Bitboard attackers, const auto& attacks) {
     for_each(attackers, [&](Square from) {
@@ -257,7 +258,8 @@ Settlement settle(const Side& own, std::span<const Side> opponents, bool to_act,
 std::vector<Settlement> settle(const Infostates& states, bool with_senses) {
   std::vector<Settlement> out(states.size());
   for_each_row(states.size(), [&](int row) {
-    out[row] = settle(states.own[row], states.states(row), states.players[row] == states.turns[row], states.step(row), with_senses);
+    out[row] = settle(states.own[row], states.states(row), states.players[row] == states.turns[row], states.step(row),
+                      with_senses);
   });
   return out;
 }

@@ -21,11 +21,16 @@ inline void for_each_quiet(const Side& mover, Bitboard others, Sink& sink) {
   const Bitboard marked = a & b & c;
   const Bitboard occupied = a | b | c | others, free = ~occupied;
 
-  for_each(~a & b & ~c, [&](Square from) { sink.template piece<kKnight, kKnight>(mover, from, kKnightAttacks[from] & free); });
-  for_each(a & b & ~c, [&](Square from) { sink.template piece<kBishop, kBishop>(mover, from, bishop_attacks(from, occupied) & free); });
-  for_each(~a & ~b & c, [&](Square from) { sink.template piece<kRook, kRook>(mover, from, rook_attacks(from, occupied) & free); });
+  for_each(~a & b & ~c,
+           [&](Square from) { sink.template piece<kKnight, kKnight>(mover, from, kKnightAttacks[from] & free); });
+  for_each(a & b & ~c, [&](Square from) {
+    sink.template piece<kBishop, kBishop>(mover, from, bishop_attacks(from, occupied) & free);
+  });
+  for_each(~a & ~b & c,
+           [&](Square from) { sink.template piece<kRook, kRook>(mover, from, rook_attacks(from, occupied) & free); });
   for_each(a & ~b & c, [&](Square from) {
-    sink.template piece<kQueen, kQueen>(mover, from, (bishop_attacks(from, occupied) | rook_attacks(from, occupied)) & free);
+    sink.template piece<kQueen, kQueen>(mover, from,
+                                        (bishop_attacks(from, occupied) | rook_attacks(from, occupied)) & free);
   });
 
   const Bitboard pawns = a & ~b & ~c;
@@ -44,7 +49,9 @@ inline void for_each_quiet(const Side& mover, Bitboard others, Sink& sink) {
   if (marked == 0) [[likely]] {
     if (king) sink.template piece<kKing, kKing>(mover, first(king), kKingAttacks[first(king)] & free);
   } else {
-    for_each(marked, [&](Square from) { sink.template piece<kMarked, kRook>(mover, from, rook_attacks(from, occupied) & free); });
+    for_each(marked, [&](Square from) {
+      sink.template piece<kMarked, kRook>(mover, from, rook_attacks(from, occupied) & free);
+    });
     Side settled = mover;  // a king that moves gives up its rights
     settled.unmark_rooks();
     if (king) sink.template piece<kKing, kKing>(settled, first(king), kKingAttacks[first(king)] & free);
@@ -71,12 +78,14 @@ inline void for_each_capture(const Side& mover, Bitboard others, Square target, 
   const Bitboard goal = bit(target), occupied = mover.occupied() | others;
   const Bitboard marked = mover.marked();
 
-  for_each(kKnightAttacks[target] & k.knights, [&](Square from) { sink.template piece<kKnight, kKnight>(mover, from, goal); });
+  for_each(kKnightAttacks[target] & k.knights,
+           [&](Square from) { sink.template piece<kKnight, kKnight>(mover, from, goal); });
   const Bitboard diagonals = bishop_attacks(target, occupied), lines = rook_attacks(target, occupied);
   for_each(diagonals & k.bishops, [&](Square from) { sink.template piece<kBishop, kBishop>(mover, from, goal); });
   for_each(lines & k.rooks & ~marked, [&](Square from) { sink.template piece<kRook, kRook>(mover, from, goal); });
   for_each(lines & marked, [&](Square from) { sink.template piece<kMarked, kRook>(mover, from, goal); });
-  for_each((diagonals | lines) & k.queens, [&](Square from) { sink.template piece<kQueen, kQueen>(mover, from, goal); });
+  for_each((diagonals | lines) & k.queens,
+           [&](Square from) { sink.template piece<kQueen, kQueen>(mover, from, goal); });
   for_each(pawn_attacks_down(goal) & k.pawns, [&](Square from) {
     if (!(goal & kRank8)) return sink.template piece<kPawn, kPawn>(mover, from, goal);
     sink.template piece<kPawn, kKnight>(mover, from, goal);
@@ -96,8 +105,8 @@ inline void for_each_capture(const Side& mover, Bitboard others, Square target, 
 
 // What the mover may do, as far as the other player can tell: everything quiet, or every capture on one square.
 struct Seen {
-  Obstacles others;             // the other player's pieces, in the mover's view
-  Square capture = kNoSquare;   // in the mover's view
+  Obstacles others;            // the other player's pieces, in the mover's view
+  Square capture = kNoSquare;  // in the mover's view
 
   // About how many successors a state has.
   std::size_t branching() const { return capture == kNoSquare ? 32 : 2; }

@@ -308,8 +308,10 @@ void Accumulators::add(const OwnPieces& own, const OpposingLanes& o) {
   for (int lane = 0; lane < 4; ++lane) {
     if (!their_rooks8[lane] || their_king[lane] != bit(mirror(kKingHome))) continue;
     const Bitboard free = empty[lane];
-    if ((their_rooks8[lane] & bit(mirror(kKingSideRook))) && !(mirror(kKingSidePath) & ~free)) castled[lane] |= bit(mirror(6));
-    if ((their_rooks8[lane] & bit(mirror(kQueenSideRook))) && !(mirror(kQueenSidePath) & ~free)) castled[lane] |= bit(mirror(2));
+    if ((their_rooks8[lane] & bit(mirror(kKingSideRook))) && !(mirror(kKingSidePath) & ~free))
+      castled[lane] |= bit(mirror(6));
+    if ((their_rooks8[lane] & bit(mirror(kQueenSideRook))) && !(mirror(kQueenSidePath) & ~free))
+      castled[lane] |= bit(mirror(2));
   }
   destinations(theirs_all.once | one | two | castled);
 
@@ -357,16 +359,19 @@ void synopsis(const InfostateView& state, Bitboard (&planes)[kPlanes]) {
   for (int i = 0; i < state.count; i += 4) a.add(own, OpposingLanes(state.members, state.count, i));
 
   constexpr Bitboard west = kFileA * 0x0F, south = 0x00000000FFFFFFFFULL;
-  const Bitboard constants[10] = {~west, west, south, ~south, kRank1, kRank8, kFileA, kFileH, kDarkSquares, ~kDarkSquares};
+  const Bitboard constants[10] = {~west,  west,   south,  ~south,       kRank1,
+                                  kRank8, kFileA, kFileH, kDarkSquares, ~kDarkSquares};
   std::memcpy(planes, constants, sizeof constants);
   planes[10] = state.step == Step::kMove ? ~Bitboard{0} : 0;
   planes[11] = ~own.occupied;
-  const Bitboard kinds[6] = {own.kinds.pawns, own.kinds.knights, own.kinds.bishops, own.kinds.rooks, own.kinds.queens, own.kinds.king};
+  const Bitboard kinds[6] = {own.kinds.pawns, own.kinds.knights, own.kinds.bishops,
+                             own.kinds.rooks, own.kinds.queens,  own.kinds.king};
   std::memcpy(planes + 12, kinds, sizeof kinds);
   a.opposing.write(planes + 18);
   write_memory(*state.memory, planes + 32);
 
-  const Bitboard pawns = a.own_pawns.always.get(), bishops = a.own_bishops.always.get(), rooks = a.own_rooks.always.get();
+  const Bitboard pawns = a.own_pawns.always.get(), bishops = a.own_bishops.always.get(),
+                 rooks = a.own_rooks.always.get();
   planes[36] = pawns | own.knights_once | bishops | rooks | own.king;
   planes[37] = a.own_any.always.get();
   planes[38] = a.own_any.sometimes.get();
@@ -384,7 +389,8 @@ void synopsis(const InfostateView& state, Bitboard (&planes)[kPlanes]) {
   planes[49] = a.own_without_king.get();
   planes[50] = a.own_without_pawns.get();
 
-  const Both* const theirs[6] = {&a.their_any, &a.their_double, &a.their_pawns, &a.their_knights, &a.their_bishops, &a.their_rooks};
+  const Both* const theirs[6] = {&a.their_any,     &a.their_double,  &a.their_pawns,
+                                 &a.their_knights, &a.their_bishops, &a.their_rooks};
   for (int i = 0; i < 6; ++i) {
     planes[51 + 2 * i] = theirs[i]->always.get();
     planes[52 + 2 * i] = theirs[i]->sometimes.get();

@@ -52,9 +52,11 @@ class Meter:
 def run(seconds: float) -> list[Row]:
     """`search.heuristic`, `search.python_share` and, where torch is installed, `search.network`."""
     rows = []
-    speed, share, note = measure(HeuristicEvaluator(), Settings(seed=SEED), seconds)
+    speed, share, note = measure(HeuristicEvaluator(), Settings(seed=SEED, in_flight=1), seconds)
     rows.append(Row("search.heuristic", speed, "nodes/s", note=f"heuristic evaluator, {note}"))
-    rows.append(Row("search.python_share", share, "fraction", note="of the searching thread's time, kernels and waiting apart"))
+    rows.append(
+        Row("search.python_share", share, "fraction", note="of the searching thread's time, kernels and waiting apart")
+    )
     rows.extend(network_rows(seconds))
     return rows
 
@@ -77,8 +79,10 @@ def network_rows(seconds: float, batches: tuple[int, ...] = (256, 1024)) -> list
     rows = []
     for b in batches if cuda else (32,):
         settings = Settings(b=b, seed=SEED, in_flight=3 if cuda else 2)
-        speed, share, note = measure(evaluator, settings, seconds)
-        rows.append(Row("search.network", speed, "nodes/s", note=f"{shape[1]}x{shape[0]} random weights, {name}, {note}"))
+        speed, _, note = measure(evaluator, settings, seconds)
+        rows.append(
+            Row("search.network", speed, "nodes/s", note=f"{shape[1]}x{shape[0]} random weights, {name}, {note}")
+        )
     if cuda:
         rows.append(refill_row(evaluator, Settings(seed=SEED, b=1024)))
     return rows
@@ -89,12 +93,14 @@ def measure(evaluator: Evaluator, settings: Settings, seconds: float) -> tuple[f
     x, particles = middle_game()
     domain: Any = Meter(ReconBlindChess())
     table: Any = Meter(NodeTable(settings.table_entries))
-    search: Search[Situation, Any] = Search(domain, evaluator, table, settings, np.random.default_rng(SEED), x, particles)
+    search: Search[Situation, Any] = Search(
+        domain, evaluator, table, settings, np.random.default_rng(SEED), x, particles
+    )
     actions, _ = domain.root(x, True)
     root = search.prepare_root(actions, settings.b)
     search.run(root, Budget(nodes=1))  # warm
     counters = search.counters
-    domain.seconds = table.seconds = counters.wait_seconds = counters.kernel_seconds = 0.0
+    domain.seconds = table.seconds = counters.wait_seconds = 0.0
     nodes = counters.nodes
     began = time.perf_counter()
     search.run(root, Budget(deadline=time.monotonic() + seconds))
@@ -160,4 +166,3 @@ def middle_game(particles: int = 256) -> tuple[Situation, Any]:
 
 def mirrored(word: str) -> str:
     return "".join(c if c.isalpha() else str(9 - int(c)) for c in word)
-

@@ -5,8 +5,8 @@
 The agent is told what happened, step by step, as new sets X; the game's own code makes them from observations. It
 chooses actions within a budget of time or evaluations. While the opponent thinks, `ponder` goes on refilling beliefs.
 
-Deviations from the paper: the root's statistics are fresh for each decision; refilling stops after a share of the step's
-time, since an evaluator may be slow; b and n_particles shrink with the evaluator's measured speed for the same reason.
+Deviations from the paper: the root's statistics are fresh for each decision; refilling stops after a share of the
+step's time, since an evaluator may be slow; b and n_particles shrink with its measured speed for the same reason.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from penumbra.core import NodeTable
 from penumbra.dsmcp.belief import Belief, BeliefCounters
 from penumbra.dsmcp.domain import Domain, Evaluator, Floats, Ints, L, X
-from penumbra.dsmcp.playouts import Budget, Counters, Root, Search, final_choice
+from penumbra.dsmcp.playouts import Budget, Counters, Root, Search, final_choice, largest
 from penumbra.dsmcp.settings import Settings
 
 REFILL_SHARE = 1 / 3  # of a step's time
@@ -50,7 +50,9 @@ class Decision:
     def best(self, n: int) -> list[tuple[int, float, float, float]]:
         """The n actions with most visits (then largest policy): action, policy, visits, value."""
         order = np.lexsort((-self.policy, -self.visits))[:n]
-        return [(int(self.actions[i]), float(self.policy[i]), float(self.visits[i]), float(self.values[i])) for i in order]
+        return [
+            (int(self.actions[i]), float(self.policy[i]), float(self.visits[i]), float(self.values[i])) for i in order
+        ]
 
 
 class Agent(Generic[X, L]):
@@ -123,7 +125,8 @@ class Agent(Generic[X, L]):
         search_began = time.monotonic()
         root = search.prepare_root(actions, settings.b)
         if not s.playouts:
-            return self.decide(int(actions[int(root.pi.argmax())]), "policy", actions, began, root, search.counters)
+            action = int(actions[largest(root.pi, self.rng)])
+            return self.decide(action, "policy", actions, began, root, search.counters)
         limit = nodes if nodes is not None else (1 if seconds is None else float("inf"))
         search.run(root, Budget(deadline, limit))
         elapsed = time.monotonic() - search_began

@@ -1,12 +1,14 @@
 """Algorithm 2, `DrawSample`, and the particle filter of Algorithm 4.
 
     X_i   states we hold possible before step i          B_i   belief then: information states of the opponent
-    J     a particle; k   how many rejections before a singleton      ℓ   states of a particle      τ̂   the opponent's policy
+    J     a particle            k     how many rejections before a singleton
+    ℓ     states of a particle  τ̂     the opponent's policy
 
 Steps are numbered from the first one still kept. To draw a particle for step i, take J from B_(i-1), where it and
-X_(i-1) stand in one state x. If the opponent acted, draw its action from τ̂(σ(J)) and let J keep what answers like x; if
-we acted, J becomes everything our action could have been as far as the opponent can tell. The particle is accepted if it
-meets X_i, and it is never cut by X_i: what we know is not what the opponent knows. After k rejections comes a singleton.
+X_(i-1) stand in one state x. If the opponent acted, draw its action from τ̂(σ(J)) and let J keep what answers like x;
+if we acted, J becomes everything our action could have been as far as the opponent can tell. The particle is accepted if
+it meets X_i, and it is never cut by X_i: what we know is not what the opponent knows. After k rejections comes a
+singleton.
 
 Deviations from the paper: whether a try would be accepted is found out before J is moved on, which changes nothing but
 the cost; one inference of each J serves all its tries; `belief_bandit = "policy"` draws from τ̂ alone, because Algorithm
@@ -26,7 +28,7 @@ import numpy.typing as npt
 
 from penumbra.core import NodeTable
 from penumbra.dsmcp.bandit import bandit
-from penumbra.dsmcp.domain import Domain, Evaluator, Floats, Ints, L, Legal, X
+from penumbra.dsmcp.domain import Domain, Evaluator, Floats, Ints, L, Legal, X, take_legal
 from penumbra.dsmcp.settings import Settings
 
 
@@ -145,11 +147,10 @@ class Belief(Generic[X, L]):
 
     def draw_samples(self, i: int, wanted: int) -> None:
         step, before = self.steps[i], self.steps[i - 1]
-        if not before.count:
-            if not before.given:
-                return self.add_singletons(i, wanted)
-            return self.add_singletons(i, wanted)
-        assert before.particles is not None
+        self.counters.drawn += wanted
+        if before.particles is None or not before.count:
+            self.add_singletons(i, wanted)
+            return
         source, actions = self.try_actions(i, wanted)
         accepted = np.flatnonzero(source >= 0)
         if len(accepted):
@@ -158,7 +159,6 @@ class Belief(Generic[X, L]):
         missing = wanted - len(accepted)
         if missing:
             self.add_singletons(i, missing)
-        self.counters.drawn += wanted
 
     def try_actions(self, i: int, wanted: int) -> tuple[npt.NDArray[np.int64], Ints]:
         """For each particle wanted, a J of B_(i-1) and an action that leads into X_i; -1 where k tries failed."""
@@ -190,8 +190,6 @@ class Belief(Generic[X, L]):
         assert before.particles is not None
         if self.settings.belief_bandit == "policy":
             return draw_actions(legal, tau, drawn, self.rng)
-        from penumbra.dsmcp.playouts import take_legal
-
         part, priors = take_legal(legal, tau, drawn)
         keys = self.domain.keys(before.particles, self.settings.memory_in_key)[drawn]
         node_values = ((1 + values[drawn]) / 2).astype(np.float32)
@@ -238,4 +236,4 @@ def draw_actions(legal: Legal, priors: Floats, rows: npt.NDArray[np.int64], rng:
     cumulative = np.concatenate([[0.0], np.cumsum(priors, dtype=np.float64)])
     low, high = cumulative[legal.offsets[:-1][rows]], cumulative[legal.offsets[1:][rows]]
     where = np.searchsorted(cumulative, low + rng.random(len(rows)) * (high - low), side="right") - 1
-    return legal.actions[np.clip(where, legal.offsets[:-1][rows], legal.offsets[1:][rows] - 1)]
+    return np.asarray(legal.actions[np.clip(where, legal.offsets[:-1][rows], legal.offsets[1:][rows] - 1)])

@@ -1,8 +1,8 @@
 """What a game must offer to be planned in, and what an evaluator must know about it.
 
-A game moves in *steps*: at each step one player acts. Whose step it is and of which kind depends only on the kind of the
-step before, so all rows of a batch are always at the same step. Everything is a batch: B rows of information states of
-one player, actions as numbers (int32), values as floats from -1 (lost) to 1 (won).
+A game moves in *steps*: at each step one player acts. Whose step it is and of which kind depends only on the kind of
+the step before, so all rows of a batch are always at the same step. Everything is a batch: B rows of information states
+of one player, actions as numbers (int32), values as floats from -1 (lost) to 1 (won).
 
 Symbols: X an exact set of states with what its player remembers; I, J, K batches of approximate information states,
 I ours, J the opponent's; σ the synopsis function; ℓ a limit on the states of one information state.
@@ -27,6 +27,16 @@ class Legal(NamedTuple):
 
     actions: Ints
     offsets: npt.NDArray[np.int64]
+
+
+def take_legal(legal: Legal, priors: Floats, rows: npt.NDArray[np.int64]) -> tuple[Legal, Floats]:
+    """The actions and priors of some rows."""
+    if np.array_equal(rows, np.arange(len(legal.offsets) - 1)):
+        return legal, priors
+    sizes = np.diff(legal.offsets)[rows]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    where = np.arange(offsets[-1]) + np.repeat(legal.offsets[:-1][rows] - offsets[:-1], sizes)
+    return Legal(legal.actions[where], offsets), priors[where]
 
 
 class Infostates(Protocol):

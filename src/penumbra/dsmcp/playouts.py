@@ -22,8 +22,8 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Generator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple
 
@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from penumbra.core import NodeTable
 from penumbra.dsmcp.bandit import bandit
-from penumbra.dsmcp.domain import Domain, Evaluator, Features, Floats, Ints, L, Legal, X
+from penumbra.dsmcp.domain import Domain, Evaluator, Features, Floats, Ints, L, Legal, X, take_legal
 from penumbra.dsmcp.settings import Settings
 
 
@@ -45,6 +45,28 @@ class Request(NamedTuple):
 
 
 Reply = tuple[Floats, Floats]  # priors along the legal actions, values
+Playouts = Generator[Request, Reply, None]
+Answer = Callable[[], Reply]
+
+
+class Asker:
+    """Puts questions to the evaluator, in a thread of its own where several batches are under way."""
+
+    def __init__(self, evaluator: Evaluator, threaded: bool) -> None:
+        self.evaluator = evaluator
+        self.executor = ThreadPoolExecutor(1) if threaded else None
+
+    def __enter__(self) -> Asker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.executor is not None:
+            self.executor.shutdown()
+
+    def ask(self, request: Request) -> Answer:
+        if self.executor is None:
+            return lambda: self.evaluator.evaluate(*request)
+        return self.executor.submit(self.evaluator.evaluate, *request).result
 
 
 @dataclass
@@ -54,26 +76,27 @@ class Counters:
     nodes: int = 0  # evaluations
     playouts: int = 0
     ended: int = 0
-    known: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((64, 8), np.int64))  # by depth, log2 of set size
+    known: npt.NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros((64, 8), np.int64)
+    )  # by depth, log2 of set size
     met: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((64, 8), np.int64))
-    kernel_seconds: float = 0.0  # in the domain's kernels and the table
     wait_seconds: float = 0.0  # waiting for the evaluator
 
     def hit_rate(self) -> npt.NDArray[np.float64]:
-        """Share of nodes met before, by depth (rows) and log2 of the number of states (columns); NaN where none were."""
+        """Share of nodes met before, by depth (rows) and log2 of the number of states (columns); NaN for none."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.known / self.met)
 
 
 @dataclass(frozen=True)
 class Budget:
-    """When to stop: at a moment of time.monotonic(), or after so many evaluations."""
+    """When to stop: at a moment of time.monotonic(), or after so many evaluations, the end of a playout being one."""
 
     deadline: float = math.inf
     nodes: float = math.inf
 
     def spent(self, counters: Counters) -> bool:
-        return counters.nodes >= self.nodes or time.monotonic() >= self.deadline
+        return counters.nodes + counters.ended >= self.nodes or time.monotonic() >= self.deadline
 
 
 @dataclass(frozen=True)
@@ -125,57 +148,45 @@ class Search(Generic[X, L]):
 
     def run(self, root: Root, budget: Budget) -> None:
         """Playouts until the budget is spent; at least one batch."""
-        with ThreadPoolExecutor(1) as executor:
-            under_way: deque[tuple[Generator[Request, Reply, None], Future[Reply]]] = deque()
-            launched = 0
-
-            def start() -> None:
-                nonlocal launched
-                launched += 1
-                playouts = self.batch(root, self.settings.b)
-                self.step(executor, under_way, playouts, None)
-
+        with Asker(self.evaluator, self.settings.in_flight > 1) as asker:
+            under_way: deque[tuple[Playouts, Answer]] = deque()
             try:
-                while len(under_way) < self.settings.in_flight and (launched == 0 or not budget.spent(self.counters)):
-                    start()
-                while under_way:
-                    playouts, future = under_way.popleft()
-                    waited = time.perf_counter()
-                    reply = future.result()
-                    self.counters.wait_seconds += time.perf_counter() - waited
+                self.go_on(under_way, asker, self.batch(root, self.settings.b), None)
+                while True:
+                    while len(under_way) < self.settings.in_flight and not budget.spent(self.counters):
+                        self.go_on(under_way, asker, self.batch(root, self.settings.b), None)
+                    if not under_way:
+                        break
+                    playouts, answer = under_way.popleft()
+                    began = time.perf_counter()
+                    reply = answer()
+                    self.counters.wait_seconds += time.perf_counter() - began
                     if time.monotonic() >= budget.deadline:
                         playouts.close()
-                    elif not self.step(executor, under_way, playouts, reply) and not budget.spent(self.counters):
-                        start()
+                    else:
+                        self.go_on(under_way, asker, playouts, reply)
             finally:
                 for playouts, _ in under_way:
                     playouts.close()
 
-    def step(
-        self,
-        executor: ThreadPoolExecutor,
-        under_way: deque[tuple[Generator[Request, Reply, None], Future[Reply]]],
-        playouts: Generator[Request, Reply, None],
-        reply: Reply | None,
-    ) -> bool:
-        """Lets one batch go on to its next question; False if it is done."""
-        began = time.perf_counter()
+    def go_on(
+        self, under_way: deque[tuple[Playouts, Answer]], asker: Asker, playouts: Playouts, reply: Reply | None
+    ) -> None:
+        """Lets one batch go on to its next question, if it has another."""
         try:
             request = next(playouts) if reply is None else playouts.send(reply)
         except StopIteration:
-            return False
-        finally:
-            self.counters.kernel_seconds += time.perf_counter() - began
-        under_way.append((playouts, executor.submit(self.evaluator.evaluate, *request)))
-        return True
+            return
+        under_way.append((playouts, asker.ask(request)))
 
-    def batch(self, root: Root, b: int) -> Generator[Request, Reply, None]:
+    def batch(self, root: Root, b: int) -> Playouts:
         """Algorithm 3's loop for b playouts at once."""
         s, domain, table, rng = self.settings, self.domain, self.table, self.rng
         kind, ours = domain.kind(self.x), True
         d = np.full(b, s.d[kind], dtype=np.float64)
         J = self.belief.take(rng.integers(len(self.belief), size=b))
-        I = domain.draw(self.x, b, s.ell, self.seed(), s.cut == "keyed", J)  # noqa: E741
+        keyed = s.cut == "keyed"
+        I = domain.draw(self.x, b, s.ell, self.salt if keyed else self.seed(), keyed, J)
         our_ell = np.full(b, s.ell, dtype=np.int32)
         their_ell = np.where(rng.random(b) < s.kappa, s.cautious_ell, s.ell).astype(np.int32)
 
@@ -191,25 +202,24 @@ class Search(Generic[X, L]):
             t = 0
             while len(rows):
                 # Play a_t on the states where I and J meet.
-                seed = self.salt if s.cut == "keyed" else self.seed()
-                keyed = s.cut == "keyed"
+                seed = self.salt if keyed else self.seed()
                 if ours:
-                    I, J, results = domain.advance(I, J, a, our_ell[rows], their_ell[rows], seed, keyed)  # noqa: E741
+                    I, J, results = domain.advance(I, J, a, our_ell[rows], their_ell[rows], seed, keyed)
                 else:
-                    J, I, results = domain.advance(J, I, a, their_ell[rows], our_ell[rows], seed, keyed)  # noqa: E741
-                I, J, rows = self.end(path, rows, t, d, results, ours, I, J)  # noqa: E741
+                    J, I, results = domain.advance(J, I, a, their_ell[rows], our_ell[rows], seed, keyed)
+                I, J, rows = self.end(path, rows, t, d, results, ours, I, J)
                 kind, same = domain.after(kind)
                 ours = ours if same else not ours
                 K = I if ours else J
                 if s.static_analysis and len(rows):
-                    I, J, rows = self.end(path, rows, t, d, domain.settle(K, ours), ours, I, J)  # noqa: E741
+                    I, J, rows = self.end(path, rows, t, d, domain.settle(K, ours), ours, I, J)
                     K = I if ours else J
                 if not len(rows):
                     break
 
                 # Evaluate K_t.
                 if s.z < math.inf:
-                    d[rows] += table.visits(path.keys[rows, t], path.actions[rows, t]) > s.z
+                    d[rows] += table.visits(path.keys[rows, t], path.actions[rows, t]) - s.n_vl > s.z
                 path.lose_virtually(rows, t)
                 legal = domain.legal(K, ours)
                 mu, q = yield Request(domain.sigma(K), legal, not ours)
@@ -227,7 +237,7 @@ class Search(Generic[X, L]):
                     self.count(t, K.counts[going_on], chosen.known)
                 path.credit(rows, t, q, ours, np.ones(len(rows)))
                 if len(going_on) < len(rows):
-                    I, J, rows, keys = I.take(going_on), J.take(going_on), rows[going_on], keys[going_on]  # noqa: E741
+                    I, J, rows, keys = I.take(going_on), J.take(going_on), rows[going_on], keys[going_on]
                 a = chosen_a
                 path.append(rows, keys, a, ours)
                 t += 1
@@ -235,7 +245,15 @@ class Search(Generic[X, L]):
             path.cancel()
 
     def end(
-        self, path: Path, rows: npt.NDArray[np.int64], t: int, d: npt.NDArray[np.float64], results: Floats, ours: bool, I: L, J: L  # noqa: E741
+        self,
+        path: Path,
+        rows: npt.NDArray[np.int64],
+        t: int,
+        d: npt.NDArray[np.float64],
+        results: Floats,
+        ours: bool,
+        I: L,
+        J: L,
     ) -> tuple[L, L, npt.NDArray[np.int64]]:
         """Credits the playouts that have a result, which is that of the player who acts, and goes on with the rest."""
         over = ~np.isnan(results)
@@ -253,16 +271,6 @@ class Search(Generic[X, L]):
         bins = np.minimum(np.log2(sizes).astype(np.int64), 7)
         np.add.at(self.counters.met[min(t, 63)], bins, 1)
         np.add.at(self.counters.known[min(t, 63)], bins[known], 1)
-
-
-def take_legal(legal: Legal, priors: Floats, rows: npt.NDArray[np.int64]) -> tuple[Legal, Floats]:
-    """The actions and priors of some rows."""
-    if len(rows) == len(legal.offsets) - 1:
-        return legal, priors
-    sizes = np.diff(legal.offsets)[rows]
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    where = np.arange(offsets[-1]) + np.repeat(legal.offsets[:-1][rows] - offsets[:-1], sizes)
-    return Legal(legal.actions[where], offsets), priors[where]
 
 
 class Path:
@@ -285,7 +293,8 @@ class Path:
         t = int(self.length[rows[0]])
         if t == self.keys.shape[1]:  # z has deepened the search
             self.keys, self.actions, self.ours, self.lent = (
-                np.concatenate([array, np.zeros_like(array)], axis=1) for array in (self.keys, self.actions, self.ours, self.lent)
+                np.concatenate([array, np.zeros_like(array)], axis=1)
+                for array in (self.keys, self.actions, self.ours, self.lent)
             )
         self.keys[rows, t] = keys
         self.actions[rows, t] = actions
@@ -300,7 +309,9 @@ class Path:
         self.add(rows, t, np.full((len(rows), t), self.n_vl), np.zeros((len(rows), t)), None)
         self.lent[rows, :t] = True
 
-    def credit(self, rows: npt.NDArray[np.int64], t: int, q: Floats, ours: bool, weight: npt.NDArray[np.float64]) -> None:
+    def credit(
+        self, rows: npt.NDArray[np.int64], t: int, q: Floats, ours: bool, weight: npt.NDArray[np.float64]
+    ) -> None:
         """Adds `weight` visits of the value to a_0 .. a_t: (1+q)/2 for the player to act, (1-q)/2 for the other."""
         signed = np.where(self.ours[rows, : t + 1] == ours, q[:, None], -q[:, None]).astype(np.float64)
         values = (1 + signed) / 2
@@ -313,7 +324,11 @@ class Path:
         rows, columns = np.nonzero(self.lent)
         n = len(rows)
         self.table.add(
-            self.keys[rows, columns], self.actions[rows, columns], np.full(n, -self.n_vl), np.zeros(n), np.ones(n, np.float32)
+            self.keys[rows, columns],
+            self.actions[rows, columns],
+            np.full(n, -self.n_vl),
+            np.zeros(n),
+            np.ones(n, np.float32),
         )
         self.lent[:] = False
 
@@ -341,9 +356,14 @@ def final_choice(table: NodeTable, root: Root, settings: Settings, rng: np.rando
     n, q = statistics[:, 0], statistics[:, 1]
     visited = n > 0
     if not visited.any():
-        return int(root.actions[int(root.pi.argmax())])
+        return int(root.actions[largest(root.pi, rng)])
     if settings.choice == "proportional":
         return int(rng.choice(root.actions, p=np.where(visited, n, 0) / n[visited].sum()))
     score = {"total": q, "mean": q / np.maximum(n, 1e-9), "visits": n}[settings.choice]
     best = np.flatnonzero(visited & (score == score[visited].max()))
-    return int(root.actions[best[int(root.pi[best].argmax())]])
+    return int(root.actions[best[largest(root.pi[best], rng)]])
+
+
+def largest(pi: Floats, rng: np.random.Generator) -> int:
+    """Where the largest prior stands; chance decides between equals."""
+    return int(rng.choice(np.flatnonzero(pi == pi.max())))

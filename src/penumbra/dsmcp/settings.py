@@ -34,7 +34,9 @@ class Settings:
     phi: float = 0.0  # φ, paranoia: weight of the least value seen
 
     rule: Rule = "ucb1"  # or aVoP, "a variant of PUCT"
-    visit_all: bool = False  # try every action once before any twice; else an unvisited one counts with its node's value
+    visit_all: bool = (
+        False  # try every action once before any twice; else an unvisited one counts with its node's value
+    )
     belief_bandit: BeliefBandit = "policy"  # how a particle acts: "paper" is Algorithm 1 with its N and Q
     weigh_ended: bool = True  # a playout that ends counts once for every step it had left
     choice: Choice = "total"  # of the root's statistics; the paper takes the largest total
@@ -64,7 +66,9 @@ class Settings:
         hints = get_type_hints(type(self))
         for name in ("rule", "belief_bandit", "choice", "cut"):
             if getattr(self, name) not in get_args(hints[name]):
-                raise SettingsError(f"{name} is {getattr(self, name)!r}; it is one of {', '.join(get_args(hints[name]))}")
+                raise SettingsError(
+                    f"{name} is {getattr(self, name)!r}; it is one of {', '.join(get_args(hints[name]))}"
+                )
 
     def replace(self, **changes: Any) -> Settings:
         """The same settings but for these; an unknown name is refused."""

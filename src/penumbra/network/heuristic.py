@@ -1,6 +1,7 @@
 """An evaluator without a network: material as the value, captures and uncertainty as the policy.
 
-It reads nothing but the synopsis, as a network would, so every part of the search can be used and tested without weights.
+It reads nothing but the synopsis, as a network would, so every part of the search can be used and tested without
+weights.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class HeuristicEvaluator:
         king_attacked = (features[:, 17] & features[:, MAYBE_ATTACKED]) != 0
         chance = (features[:, POSSIBLE_KING] & features[:, MAYBE_ATTACKABLE]) != 0
         balance = own - theirs - 2.0 * king_attacked + 1.0 * chance
-        return np.tanh(balance / SCALE).astype(np.float32)
+        return np.asarray(np.tanh(balance / SCALE), np.float32)
 
     def policy(self, features: Features, legal: Legal) -> Floats:
         rows = np.repeat(np.arange(len(features)), np.diff(legal.offsets))
@@ -61,7 +62,7 @@ class HeuristicEvaluator:
             logits[actions == PASS] = -3.0
         weights = np.exp(self.sharpness * logits)
         total = np.add.reduceat(weights, legal.offsets[:-1])
-        return (weights / np.repeat(total, np.diff(legal.offsets))).astype(np.float32)
+        return np.asarray(weights / np.repeat(total, np.diff(legal.offsets)), np.float32)
 
     def sense_logits(self, features: Features, rows: npt.NDArray[np.int64], squares: npt.NDArray[np.int32]) -> Floats:
         """Unknown squares in the window, those around our king and theirs most of all."""
@@ -87,17 +88,21 @@ class HeuristicEvaluator:
         return np.clip(logits, -8, 8).astype(np.float32)
 
 
-def is_pawn_diagonal(pawns: npt.NDArray[np.uint64], start: npt.NDArray[np.uint64], target: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+def is_pawn_diagonal(
+    pawns: npt.NDArray[np.uint64], start: npt.NDArray[np.uint64], target: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.bool_]:
     """A pawn's capture, seen from its own side."""
     steps = (target == start << np.uint64(7)) | (target == start << np.uint64(9))
-    return ((pawns & start) != 0) & steps
+    return np.asarray(((pawns & start) != 0) & steps)
 
 
 def _windows() -> npt.NDArray[np.uint64]:
     masks = []
     for square in range(64):
         rank, file = divmod(square, 8)
-        cells = [(r, f) for r in range(rank - 1, rank + 2) for f in range(file - 1, file + 2) if 0 <= r < 8 and 0 <= f < 8]
+        cells = [
+            (r, f) for r in range(rank - 1, rank + 2) for f in range(file - 1, file + 2) if 0 <= r < 8 and 0 <= f < 8
+        ]
         masks.append(sum(1 << (8 * r + f) for r, f in cells))
     return np.array(masks, dtype=np.uint64)
 

@@ -98,7 +98,9 @@ class Headset(nn.Module):
 
     def policy_logits(self, x: Tensor) -> Tensor:
         """[B, 4161] in the order of the action numbers: senses, from-to moves, the pass."""
-        planes = self.policy(self.policy_block(x)).flatten(2)  # [B, 65, 64]: channel `to` at square `from`; 64 is the sense
+        planes = self.policy(self.policy_block(x)).flatten(
+            2
+        )  # [B, 65, 64]: channel `to` at square `from`; 64 is the sense
         moves = planes[:, :64].transpose(1, 2).flatten(1)
         logits = torch.cat([planes[:, 64], moves, self.pass_move(x).unsqueeze(1)], dim=1)
         assert logits.shape[1] == ACTIONS

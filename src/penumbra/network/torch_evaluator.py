@@ -49,12 +49,16 @@ class TorchEvaluator:
             graph = self.graph_for(rows, self.opponent if opponent else self.policy)
             graph.planes[:rows].copy_(torch.from_numpy(features.view(np.int64)), non_blocking=True)
             if graph.graph is None:
-                graph.logits, graph.values = self.forward(graph.planes[:rows], self.opponent if opponent else self.policy)
+                graph.logits, graph.values = self.forward(
+                    graph.planes[:rows], self.opponent if opponent else self.policy
+                )
             else:
                 graph.graph.replay()
             counts = torch.from_numpy(np.diff(legal.offsets)).to(self.device, non_blocking=True)
             actions = torch.from_numpy(legal.actions).to(self.device, non_blocking=True).long()
-            row = torch.repeat_interleave(torch.arange(rows, device=self.device), counts, output_size=len(legal.actions))
+            row = torch.repeat_interleave(
+                torch.arange(rows, device=self.device), counts, output_size=len(legal.actions)
+            )
             logits = graph.logits[row, actions].float()
             most = torch.full((rows,), -torch.inf, device=self.device).scatter_reduce_(0, row, logits, "amax")
             weights = torch.exp(logits - most[row])

@@ -18,7 +18,7 @@ from penumbra.dsmcp.domain import Flags, Floats, Ints, Keys, Legal
 from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
 
 INNER_SQUARES = np.array([rank * 8 + file for rank in range(1, 7) for file in range(1, 7)], dtype=np.int32)
-EXACT_SENSES = 200_000  # past so many states, dominated senses are not looked for beyond the edges of the board
+EXACT_SENSES = 20_000  # past so many states, dominated senses are not looked for beyond the edges of the board
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,11 @@ def start(owner: bool, fen: str = START_FEN) -> tuple[Situation, Infostates]:
 
 
 def sensed(x: Situation, observation: Sensed) -> Situation:
-    states = x.states if observation.square is None else x.states.filter_sense(observation.square, list(observation.contents))
+    states = (
+        x.states
+        if observation.square is None
+        else x.states.filter_sense(observation.square, list(observation.contents))
+    )
     return replace(x, states=states, kind=MOVE, came_by=observation)
 
 
@@ -51,8 +55,8 @@ def moved(x: Situation, observation: Moved, ell: int, seed: int) -> Situation:
     requested, taken, capture, ended = observation
     states = x.states.apply_move(requested, taken, capture, ended)
     planes = Infostates.draw(x.states, 1, MOVE, ell, x.memory, seed).synopsis()[0, 18:36].copy()
-    squares = (taken & 63, taken >> 6 & 63) if taken else (None, None)
-    memory = Memory(*squares, capture, x.memory.opposing_capture, planes)
+    start, target = (taken & 63, taken >> 6 & 63) if taken else (None, None)
+    memory = Memory(start, target, capture, x.memory.opposing_capture, planes)
     return Situation(states, SENSE, memory, observation)
 
 
@@ -123,9 +127,7 @@ class ReconBlindChess:
     def particle_nbytes(self, ell: int) -> int:
         return 32 * (ell + 1) + 200
 
-    def draw(
-        self, x: Situation, rows: int, ell: int, seed: int, keyed: bool, truths: Infostates | None
-    ) -> Infostates:
+    def draw(self, x: Situation, rows: int, ell: int, seed: int, keyed: bool, truths: Infostates | None) -> Infostates:
         return Infostates.draw(x.states, rows, x.kind, ell, x.memory, seed, keyed, truths)
 
     def root(self, x: Situation, static_analysis: bool) -> tuple[Ints, int | None]:

@@ -1,0 +1,59 @@
+# Every target sets up what it needs: a fresh Debian or Ubuntu machine with make is enough.
+BIN := .venv/bin
+READY := .venv/.ready
+CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
+NATIVE := $(shell find native -name '*.cpp' -o -name '*.h')
+
+.PHONY: venv build lint test demo bench sanitize evidence clean
+
+venv: $(READY)
+
+$(READY): pyproject.toml .ci/setup
+	@.ci/setup
+	@touch $@
+
+build: venv
+	@$(CMAKE) -S . -B build >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }
+	@rm -f build.log
+	@$(BIN)/cmake --build build
+
+lint: build
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror $(NATIVE)
+
+test: lint
+	$(BIN)/pytest
+
+demo: build
+	@$(BIN)/penumbra demo --out build/demo.json
+
+bench: build
+	@$(BIN)/penumbra bench
+
+# The native core under AddressSanitizer and UndefinedBehaviorSanitizer, driven by the tests that call it most directly.
+SANITIZED := build-sanitize/lib
+SANITIZE_TESTS := $(filter-out tests/test_cli.py tests/test_interop_lockstep.py tests/test_players.py,\
+	$(wildcard tests/test_*.py))
+sanitize: venv
+	@$(CMAKE) -S . -B build-sanitize -DPENUMBRA_SANITIZE=ON -DPENUMBRA_TESTS=ON
+	@$(BIN)/cmake --build build-sanitize
+	@cd src/penumbra && find . -name '*.py' -exec cp --parents {} $(CURDIR)/$(SANITIZED)/penumbra/ \;
+	@if [ -x build-sanitize/native_tests ]; then build-sanitize/native_tests; fi
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	$(BIN)/python .ci/sanitized_tests.py $(SANITIZED) -m "not slow" $(SANITIZE_TESTS)
+
+# The long runs behind the numbers in the documents: the tests at full size (20,000 games in lockstep with reconchess
+# among them) and the benchmarks.
+evidence: build
+	@mkdir -p evidence
+	PENUMBRA_EVIDENCE=1 $(BIN)/pytest
+	$(BIN)/penumbra bench --json >evidence/bench.json
+	@echo "the benchmarks are in evidence/bench.json"
+
+clean:
+	rm -rf build build-sanitize .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks evidence
+	rm -f src/penumbra/*.so src/penumbra/_*.pyi
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

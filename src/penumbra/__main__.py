@@ -1,0 +1,5 @@
+"""`python -m penumbra`: the command line."""
+
+from penumbra.cli import main
+
+main()

@@ -1,0 +1,252 @@
+"""The command line. Whatever a user does wrong is answered by one line and an exit code other than zero."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from typer.exceptions import TyperException
+
+import penumbra
+
+app = typer.Typer(
+    name="penumbra",
+    help="Reconnaissance blind chess with deep synoptic Monte Carlo planning.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+class Subject(StrEnum):
+    """What can be measured."""
+
+    RULES = "rules"
+    STATES = "states"
+    SYNOPSIS = "synopsis"
+    PLAYOUTS = "playouts"
+    EXAMPLES = "examples"
+    SEARCH = "search"
+
+
+class Side(StrEnum):
+    """Who looks."""
+
+    WHITE = "white"
+    BLACK = "black"
+
+
+class Step(StrEnum):
+    """The two steps of a turn."""
+
+    SENSE = "sense"
+    MOVE = "move"
+
+
+GameFile = Annotated[Path, typer.Argument(help="A game as reconchess writes it (JSON).")]
+TurnNumber = Annotated[int, typer.Option(min=1, help="Which of the player's turns, counted from 1.")]
+Player = Annotated[Side, typer.Option(help="Who looks.")]
+StepOfTurn = Annotated[Step, typer.Option(help="Before the sense, or after it and before the move.")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"penumbra {penumbra.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")] = False,
+) -> None:
+    """Reconnaissance blind chess with deep synoptic Monte Carlo planning."""
+
+
+@app.command()
+def doctor() -> None:
+    """Say what this installation runs on; fail if something is missing."""
+    from penumbra.terminal.doctor import report
+
+    found, problems = report()
+    for what, value in found:
+        print(f"{what:<20} {value}")
+    for problem in problems:
+        print(f"penumbra: {problem}", file=sys.stderr)
+    if problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def replay(
+    file: GameFile,
+    plain: Annotated[bool, typer.Option("--plain", help="Print the whole game as text.")] = False,
+) -> None:
+    """Step through a game: the board, and how many states each player holds possible."""
+    from penumbra.terminal.replay import replay as show
+
+    show(file, Console(), plain)
+
+
+@app.command()
+def demo(
+    white: Annotated[str, typer.Option(help="hunter or random")] = "hunter",
+    black: Annotated[str, typer.Option(help="hunter or random")] = "random",
+    seed: Annotated[int, typer.Option(help="The same seed gives the same game.")] = 1,
+    delay: Annotated[float, typer.Option(min=0, help="Seconds each step stays on the terminal.")] = 0.2,
+    out: Annotated[Path, typer.Option(help="Where the game is written.")] = Path("demo.json"),
+) -> None:
+    """Play one game between two built-in players, drawn as it goes."""
+    from penumbra.terminal.demo import demo as play
+
+    play(white, black, seed, delay, out, Console())
+
+
+@app.command()
+def planes(
+    file: GameFile,
+    turn: TurnNumber,
+    player: Player = Side.WHITE,
+    step: StepOfTurn = Step.SENSE,
+    states: Annotated[int, typer.Option(min=1, help="How many states are summarised at most.")] = 128,
+    seed: Annotated[int, typer.Option(min=0, help="Which of them, where there are more.")] = 0,
+    out: Annotated[Path, typer.Option(help="The picture, .png or .svg.")] = Path("planes.png"),
+) -> None:
+    """Draw the 104 planes of the synopsis at one moment of a game."""
+    from penumbra.interop.history import read_record
+    from penumbra.pictures.files import check_picture_file
+    from penumbra.pictures.moments import find_moment
+    from penumbra.pictures.planes import draw_planes
+
+    check_picture_file(out)
+    moment = find_moment(read_record(file), player == Side.WHITE, turn, list(Step).index(step), states, seed)
+    draw_planes(moment, states, seed, out)
+    print(f"{moment.title}, {moment.size}: {out}")
+
+
+@app.command()
+def situation(
+    file: GameFile,
+    turn: TurnNumber,
+    player: Player = Side.WHITE,
+    step: StepOfTurn = Step.SENSE,
+    out: Annotated[Path, typer.Option(help="The picture, .png or .svg.")] = Path("situation.png"),
+) -> None:
+    """Draw the board at one moment of a game as the player may imagine it: where opposing pieces may stand."""
+    from penumbra.interop.history import read_record
+    from penumbra.pictures.files import check_picture_file
+    from penumbra.pictures.moments import find_moment
+    from penumbra.pictures.situation import draw_situation
+
+    check_picture_file(out)
+    moment = find_moment(read_record(file), player == Side.WHITE, turn, list(Step).index(step), ell=1, seed=0)
+    draw_situation(moment, out)
+    print(f"{moment.title}, {moment.size}: {out}")
+
+
+@app.command()
+def bench(
+    subject: Annotated[Subject | None, typer.Argument(help="What to measure; everything by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one list of objects.")] = False,
+    seconds: Annotated[float, typer.Option(min=0.01, help="How long each measurement takes.")] = 2.0,
+) -> None:
+    """Measure speed, beside other programs where there are any."""
+    from penumbra.bench import report
+
+    modules = [import_module(f"penumbra.bench.{name}") for name in ([subject] if subject else Subject)]
+    rows = [row for module in modules for row in module.run(seconds)]
+    if as_json:
+        print(report.to_json(rows))
+    else:
+        report.show(rows, Console())
+
+
+@app.command()
+def match(
+    a: Annotated[str, typer.Argument(help="random, hunter, penumbra[:PRESET], attacker, trout, a module or a path.")],
+    b: Annotated[str, typer.Argument(help="The same for the other side.")],
+    games: Annotated[int, typer.Option(min=1, help="Colours alternate; A has White first.")] = 2,
+    seconds: Annotated[float, typer.Option(min=0, help="Each player's clock; 0 for none.")] = 900.0,
+    increment: Annotated[float, typer.Option(min=0, help="Seconds added after each turn.")] = 5.0,
+    step_seconds: Annotated[float | None, typer.Option(min=0.001, help="Penumbra: at most so long a step.")] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="Penumbra: so many evaluations a step.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Games at the same time.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of the first game.")] = 0,
+    ponder: Annotated[bool, typer.Option("--ponder", help="Penumbra thinks while its opponent does.")] = False,
+    config: Annotated[Path | None, typer.Option(help="Penumbra: a TOML file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the match as one object.")] = False,
+    out: Annotated[Path | None, typer.Option(help="A folder for the games, and what foreign players print.")] = None,
+    record: Annotated[bool, typer.Option("--record", help="Penumbra's decisions too, beside the games.")] = False,
+) -> None:
+    """Play games between two players and say who is better, and how sure that is."""
+    import dataclasses
+
+    from penumbra.arena.entrants import entrant
+    from penumbra.arena.match import Match
+    from penumbra.arena.table import Clock
+    from penumbra.players.configuration import Configuration, from_file
+    from penumbra.terminal.match import play_match
+
+    if record and out is None:
+        raise ValueError("--record needs --out, the folder that the decisions are written to")
+    base = from_file(config) if config is not None else Configuration()
+    configuration = dataclasses.replace(
+        base,
+        seconds=base.seconds if step_seconds is None else step_seconds,
+        nodes=base.nodes if nodes is None else nodes,
+        ponder=ponder,
+    )
+    clock = Clock(seconds or None, increment)
+    sides = entrant(a, configuration), entrant(b, configuration)
+    planned = Match(*sides, games, clock, workers=workers, seed=seed, out=out, record=record)
+    if not play_match(planned, as_json, Console(stderr=True)):
+        raise typer.Exit(130)
+
+
+@app.command()
+def analyse(
+    file: Annotated[Path, typer.Argument(help="A game as reconchess writes it (JSON).")],
+    turn: Annotated[int | None, typer.Option(min=1, help="Of the player, counted from 1; all by default.")] = None,
+    player: Annotated[str | None, typer.Option(help="white or black; both by default.")] = None,
+    preset: Annotated[str, typer.Option(help="mixture, tree, cache, network or simple")] = "mixture",
+    seconds: Annotated[float | None, typer.Option(min=0.001, help="To think about each step.")] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="Evaluations for each step.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed and nodes give the same answer.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one list of objects.")] = False,
+) -> None:
+    """Say what Penumbra would have done in a game, knowing what the player knew, and what it would have believed."""
+    import json
+
+    from penumbra.terminal.analyse import show
+
+    steps = penumbra.analyse(file, turn=turn, player=player, preset=preset, seconds=seconds, nodes=nodes, seed=seed)
+    if as_json:
+        print(json.dumps(list(steps), indent=1))
+    else:
+        show(steps)
+
+
+def main() -> None:
+    """The entry point: errors of the user and of files become one line."""
+    try:
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+    except TyperException as error:
+        _fail(error.format_message(), 2)
+    except (ValueError, OSError, ImportError) as error:
+        _fail(str(error), 1)
+    except (KeyboardInterrupt, EOFError):
+        _fail("interrupted", 130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"penumbra: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""Game records and reconchess' GameHistory, each from the other, and the JSON files that hold histories.
+
+A record keeps what the players did; a history also what came of it: taken moves, captures, sense results and FENs.
+Reading a history plays it through on the native game and refuses one that contradicts the rules, so that going there
+and back again gives the same content. Both may end in a turn with a sense and no move.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import chess
+from reconchess import GameHistory, WinReason
+from reconchess.history import Turn
+
+from penumbra.core import Game, GameRecord
+from penumbra.interop.history_json import GameFileError, load_history, turn_name
+from penumbra.interop.tables import SENSE_ROWS, code_to_move, move_to_code
+from penumbra.rbc.actions import view, view_code
+
+
+def record_to_history(record: GameRecord, source: str = "game record") -> GameHistory:
+    """Plays the record through; `GameFileError`, naming `source` and the turn, where it breaks the rules."""
+    history = GameHistory()
+    history.store_players(record.white_name or None, record.black_name or None)
+    try:
+        game = Game(record.start_fen or None, None, None)
+    except ValueError as error:
+        raise GameFileError(source, str(error)) from None
+    senses, moves = record.senses, record.moves
+    for i, sense in enumerate(senses):
+        turn = Turn(game.turn, i // 2)
+        try:
+            _sense(game, history, view(sense, turn.color) if sense >= 0 else None)
+            if i < len(moves):
+                _move(game, history, view_code(moves[i], turn.color))
+        except ValueError as error:
+            raise GameFileError(source, str(error), turn_name(turn)) from None
+    if record.reason == WinReason.KING_CAPTURE.name and (not game.over or game.winner != record.winner):
+        raise GameFileError(source, "the result is a king captured, but not so on the board")
+    history.store_results(record.winner, WinReason[record.reason] if record.reason else None)
+    return history
+
+
+def history_to_record(history: GameHistory, source: str = "game history") -> GameRecord:
+    """The record of a history; `GameFileError`, naming `source` and the turn, where it contradicts the rules."""
+    first = _first_color(history)
+    record = GameRecord(
+        history.get_white_player_name() or "", history.get_black_player_name() or "", _start_fen(history, first)
+    )
+    turns = _turns(history, first, source)
+    for turn in turns:
+        sense = history.sense(turn)
+        seen = None if sense is None else view(sense, turn.color)
+        if history.has_move(turn):
+            record.add_turn(seen, view_code(move_to_code(history.requested_move(turn)), turn.color))
+        else:
+            record.add_turn(seen, None)
+    record.winner = history.get_winner_color()
+    reason = history.get_win_reason()
+    record.reason = reason.name if reason is not None else None
+    _verify(history, turns, record, source)
+    return record
+
+
+def read_history(path: str | Path) -> GameHistory:
+    """The history in a JSON file; `GameFileError` if it cannot be read or contradicts the rules."""
+    history = load_history(Path(path))
+    history_to_record(history, str(path))
+    return history
+
+
+def read_record(path: str | Path) -> GameRecord:
+    """The record of the game in a JSON file; `GameFileError` if it cannot be read or contradicts the rules."""
+    return history_to_record(load_history(Path(path)), str(path))
+
+
+def write_record(path: str | Path, record: GameRecord) -> None:
+    """Writes the game as reconchess' JSON."""
+    record_to_history(record).save(str(path))
+
+
+def _sense(game: Game, history: GameHistory, square: int | None) -> None:
+    contents = game.absolute_sense(square)
+    rows = SENSE_ROWS[square] if square is not None else ()
+    history.store_sense(game.turn, square, [row[content] for row, content in zip(rows, contents, strict=True)])
+
+
+def _move(game: Game, history: GameHistory, code: int) -> None:
+    color, before = game.turn, game.fen()
+    taken, capture = game.absolute_move(code)
+    history.store_move(color, code_to_move(code), code_to_move(taken), capture if capture >= 0 else None)
+    history.store_fen_before_move(color, before)
+    history.store_fen_after_move(color, game.fen())
+
+
+def _first_color(history: GameHistory) -> bool:
+    """White, unless the game was set up with Black to move: then White's first position is the one Black left."""
+    if len(history._senses[chess.BLACK]) > len(history._senses[chess.WHITE]):
+        return chess.BLACK
+    starts, black = Turn(chess.WHITE, 0), Turn(chess.BLACK, 0)
+    if not (history.has_move(starts) and history.has_move(black)):
+        return chess.WHITE
+    return bool(history.truth_fen_after_move(black) != history.truth_fen_before_move(starts))
+
+
+def _start_fen(history: GameHistory, first: bool) -> str:
+    turn = Turn(first, 0)
+    if not history.has_move(turn):
+        return ""
+    fen: str = history.truth_fen_before_move(turn)
+    return "" if fen == chess.STARTING_FEN else fen
+
+
+def _turns(history: GameHistory, first: bool, source: str) -> list[Turn]:
+    """The turns in the order of play: alternating, each with a sense, and all but the last with a move."""
+    counts = {color: len(history._senses[color]) for color in chess.COLORS}
+    if counts[first] - counts[not first] not in (0, 1):
+        raise GameFileError(source, f"White has {counts[True]} turns and Black {counts[False]}")
+    turns = [Turn(first if i % 2 == 0 else not first, i // 2) for i in range(sum(counts.values()))]
+    for color in chess.COLORS:
+        beyond = Turn(color, counts[color])
+        if history.has_move(beyond):
+            raise GameFileError(source, "there is a move but no sense", turn_name(beyond))
+    for turn in turns[:-1]:
+        if not history.has_move(turn):
+            raise GameFileError(source, "there is no move, but the game goes on", turn_name(turn))
+    return turns
+
+
+def _verify(history: GameHistory, turns: list[Turn], record: GameRecord, source: str) -> None:
+    """Plays the record and compares everything the history says came of it."""
+    played = record_to_history(record, source)
+    for turn in turns:
+        for name, said, true in _claims(history, played, turn):
+            if said != true:
+                raise GameFileError(source, f"{name} is {said}, but the rules give {true}", turn_name(turn))
+
+
+def _claims(history: GameHistory, played: GameHistory, turn: Turn) -> list[tuple[str, object, object]]:
+    """(what, as written, as played) for one turn."""
+    claims = [("the sense result", history.sense_result(turn), played.sense_result(turn))]
+    if history.has_move(turn):
+        claims += [
+            ("the move taken", history.taken_move(turn), played.taken_move(turn)),
+            ("the capture square", history.capture_square(turn), played.capture_square(turn)),
+            ("the position before", _before(history, turn), _before(played, turn)),
+            ("the position after", _after(history, turn), _after(played, turn)),
+        ]
+    return claims
+
+
+def _before(history: GameHistory, turn: Turn) -> str:
+    return _position(history.truth_fen_before_move(turn))
+
+
+def _after(history: GameHistory, turn: Turn) -> str:
+    return _position(history.truth_fen_after_move(turn))
+
+
+def _position(fen: str) -> str:
+    """Placement, side to move and castling rights: programs differ in how they write the rest."""
+    return " ".join(fen.split()[:3])

@@ -1,0 +1,194 @@
+"""How Penumbra is configured: a TOML file, environment variables, both checked before anything starts.
+
+    preset = "mixture"        # mixture, tree, cache, network or simple
+    evaluator = "heuristic"
+    seconds = 2.0             # for each step; left out, a share of what the clock allows
+    nodes = 10000             # evaluations for each step, instead of seconds
+    recognize_as = "auto"     # whose policy the opponent is taken to have: a name, "none", or "auto" by its own name
+    ponder = true             # go on thinking while the opponent does
+    record = "decisions"      # a folder for the decisions of every game
+    cap = 5000000             # states held at most
+    seed = 1
+    [settings]                # any setting of penumbra.dsmcp.settings, by its name
+    c = 2.0
+
+The file is named by PENUMBRA_CONFIG; each key above the table can also be a variable (PENUMBRA_PRESET and so on), which
+comes before the file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from penumbra.dsmcp.settings import PRESETS, Settings, SettingsError
+
+EVALUATORS = ("heuristic",)
+UNRECOGNISED = "Top"
+
+
+class ConfigurationError(ValueError):
+    """A configuration that cannot be used; one line that says where and why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Configuration:
+    """Everything that can be said about a Penumbra player before a game."""
+
+    preset: str = "mixture"
+    evaluator: str = "heuristic"
+    seconds: float | None = None
+    nodes: int | None = None
+    recognize_as: str = "auto"
+    ponder: bool = True
+    record: str | None = None
+    cap: int | None = None
+    seed: int | None = None
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def dsmcp(self) -> Settings:
+        """The preset with its changes."""
+        changes = dict(self.settings)
+        if self.seed is not None:
+            changes["seed"] = self.seed
+        return PRESETS[self.preset].replace(**changes)
+
+
+def from_environment(environment: Mapping[str, str]) -> Configuration:
+    """What the file named by PENUMBRA_CONFIG says, overridden by the other variables."""
+    values: dict[str, Any] = {}
+    path = environment.get("PENUMBRA_CONFIG")
+    if path:
+        values |= _read_file(Path(path))
+    for key in _READERS:
+        text = environment.get(f"PENUMBRA_{key.upper()}")
+        if text:
+            values[key] = _checked(key, text, f"PENUMBRA_{key.upper()}={text}")
+    return _whole(values, f"PENUMBRA_CONFIG={path}" if path else "environment")
+
+
+def from_file(path: str | Path) -> Configuration:
+    """What a TOML file says."""
+    return _whole(_read_file(Path(path)), str(path))
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path}: is not a text file") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{path}: is not TOML: {error}") from None
+    values: dict[str, Any] = {}
+    for key, value in data.items():
+        if key == "settings":
+            if not isinstance(value, dict):
+                raise ConfigurationError(f"{path}: settings is not a table")
+            values[key] = value
+        elif key in _READERS:
+            values[key] = _checked(key, value, f"{path}: {key} = {value}")
+        else:
+            raise ConfigurationError(f"{path}: there is no {key!r}; there are {', '.join([*_READERS, 'settings'])}")
+    return values
+
+
+def _checked(key: str, value: Any, where: str) -> Any:
+    try:
+        return _READERS[key](value)
+    except (ValueError, TypeError) as error:
+        raise ConfigurationError(f"{where}: {error}") from None
+
+
+def _whole(values: Mapping[str, Any], where: str) -> Configuration:
+    configuration = Configuration(**values)
+    try:
+        configuration.dsmcp()
+    except (SettingsError, TypeError) as error:
+        raise ConfigurationError(f"{where}: {error}") from None
+    return configuration
+
+
+def _one_of(names: tuple[str, ...]) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if value not in names:
+            raise ValueError(f"it is one of {', '.join(names)}")
+        return str(value)
+
+    return read
+
+
+def _seconds(value: Any) -> float:
+    try:
+        seconds = math.nan if isinstance(value, bool) else float(value)
+    except (ValueError, TypeError):
+        seconds = math.nan
+    if not (0 < seconds < math.inf):
+        raise ValueError("it must be a number of seconds above 0")
+    return seconds
+
+
+def _count(least: int) -> Callable[[Any], int]:
+    def read(value: Any) -> int:
+        try:
+            number = int(value) if isinstance(value, str) else value
+        except ValueError:
+            number = None
+        if not isinstance(number, int) or isinstance(number, bool) or number < least:
+            raise ValueError(f"it must be a whole number from {least}")
+        return number
+
+    return read
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    words = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+    if str(value).lower() not in words:
+        raise ValueError("it is true or false")
+    return words[str(value).lower()]
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("it must be a text")
+    return value
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "preset": _one_of(tuple(PRESETS)),
+    "evaluator": _one_of(EVALUATORS),
+    "seconds": _seconds,
+    "nodes": _count(1),
+    "recognize_as": _text,
+    "ponder": _flag,
+    "record": _text,
+    "cap": _count(1_000),
+    "seed": _count(0),
+}
+
+
+def headset(recognize_as: str, opponent_name: str, headsets: tuple[str, ...]) -> str:
+    """The headset whose policy the opponent is taken to have; `Top` for one that is not recognised.
+
+    Names are compared without case, spaces and punctuation, and a program's name may go on: TroutBot is Trout.
+    """
+    if recognize_as == "none":
+        return UNRECOGNISED
+    wanted = _bare(opponent_name if recognize_as == "auto" else recognize_as)
+    known = {_bare(name): name for name in headsets}
+    found = known.get(wanted)
+    if found is None and recognize_as == "auto":
+        starts = [name for name in known if name and wanted.startswith(name)]
+        found = known[max(starts, key=len)] if starts else None
+    return found or UNRECOGNISED
+
+
+def _bare(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())

@@ -1,0 +1,220 @@
+"""Penumbra as a player: DSMCP on reconnaissance blind chess, speaking action numbers.
+
+Nothing starts before a game does: no thread, no inference session. An observation that no state agrees with is logged
+and survived (`penumbra.players.recovery`), and so is a fault of the search: there is always an action to play.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from penumbra.core import MOVE, SENSE, START_FEN, GameRecord, ImpossibleObservation, Infostates
+from penumbra.dsmcp import Agent, Decision, Settings
+from penumbra.dsmcp.domain import Evaluator
+from penumbra.players.recording import decision_to_json
+from penumbra.players.recovery import Trail, observed, recovered
+from penumbra.players.time_control import TimeControl
+from penumbra.rbc import domain as rbc
+from penumbra.rbc.actions import code_to_action
+from penumbra.rbc.domain import INNER_SQUARES, ReconBlindChess, Situation
+from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+
+log = logging.getLogger(__name__)
+
+STATE_CAP = 5_000_000
+ROOM_TO_RECOVER = 4  # times the cap, when a set is played through again to find the truth
+
+
+class PenumbraPlayer:
+    """One side of a game.
+
+    `seconds` or `nodes` bound each step. Once told the time, the player shares it out and keeps to it whatever the
+    bounds are. `ponder` lets it refill beliefs while the opponent thinks. `record` keeps every decision for JSON.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator | Callable[[], Evaluator],
+        settings: Settings | None = None,
+        *,
+        name: str = "Penumbra",
+        seconds: float | None = None,
+        nodes: int | None = None,
+        ponder: bool = False,
+        cap: int = STATE_CAP,
+        record: bool = False,
+    ) -> None:
+        self.name = name
+        self.settings = settings or Settings()
+        self.nodes = nodes
+        self.ponder = ponder
+        self.cap = cap
+        self.record = record
+        self.opponent_name = ""
+        self.color = True
+        self.time = TimeControl(seconds)
+        self.decisions: list[Decision] = []
+        self.recorded: list[dict[str, Any]] = []
+        self.recoveries: list[str] = []  # impossible observations so far
+        self.faults: list[str] = []  # of the search, each survived
+        self._evaluator = evaluator
+        self._agent: Agent[Situation, Infostates] | None = None
+        self._trail = Trail(self.settings.ell)
+        self._timed = seconds is not None
+        self._first = True
+        self._over = False
+        self._turn = 0
+
+    @property
+    def agent(self) -> Agent[Situation, Infostates]:
+        if self._agent is None:
+            raise RuntimeError("the game has not started")
+        return self._agent
+
+    @property
+    def situation(self) -> Situation:
+        return self.agent.x
+
+    # -- the game
+
+    def meet(self, opponent_name: str) -> None:
+        self.opponent_name = opponent_name
+
+    def start(self, color: bool, fen: str = START_FEN) -> None:
+        self.stop()
+        situation, particles = rbc.start(color, fen)
+        self._agent = Agent(ReconBlindChess(), self._make_evaluator(), self.settings, situation, particles)
+        self._trail = Trail(self.settings.ell)
+        self.time.start()
+        self.color = color
+        self._first, self._over, self._turn = True, False, 0
+        self.decisions, self.recorded, self.recoveries, self.faults = [], [], [], []
+
+    def tell_time(self, seconds_left: float | None) -> None:
+        self._timed = True
+        self.time.tell(seconds_left, self.situation.kind == SENSE)
+
+    def opponent_moved(self, capture: int | None) -> None:
+        self.time.turn_begins()
+        self._turn += 1
+        first, self._first = self._first, False
+        if first and self.situation.ours:
+            return
+        if self.situation.kind != MOVE:  # the opponent's sense, which tells nothing
+            self.agent.observe(rbc.opponent_sensed(self.situation))
+        self._observe(OpponentMoved(capture), None)
+
+    def choose_sense(self) -> int:
+        return self._choose([int(square) for square in INNER_SQUARES])
+
+    def sensed(self, square: int | None, contents: Sequence[int]) -> None:
+        self._observe(Sensed(square, tuple(contents)), 0 if square is None else square)
+
+    def choose_move(self, actions: Sequence[int]) -> int:
+        return self._choose(actions)
+
+    def moved(self, requested: int, taken: int, capture: int | None) -> None:
+        self._observe(Moved(requested, taken, capture), code_to_action(requested))
+        if self.ponder and not self._over:
+            self.agent.observe(rbc.opponent_sensed(self.situation))
+            self.agent.ponder()
+        self.time.turn_ends()
+
+    def game_over(self, winner: bool | None, reason: str | None, record: GameRecord | None = None) -> None:
+        self._over = True
+        self.stop()
+
+    def stop(self) -> None:
+        """Ends whatever runs in the background."""
+        if self._agent is not None:
+            self._agent.stop_pondering()
+
+    # -- choosing
+
+    def _choose(self, actions: Sequence[int]) -> int:
+        """The search's choice; where it fails, or chooses what is not listed, some action that is."""
+        self.agent.stop_pondering()
+        began = time.monotonic()
+        seconds, nodes = self._budget()
+        try:
+            decision = self.agent.choose(seconds, nodes)
+            self.decisions.append(decision)
+            if self.record:
+                particles = self.agent.belief.current.particles
+                self.recorded.append(
+                    decision_to_json(decision, self.situation, particles, self._turn, self.color)
+                )
+            if self.situation.kind == SENSE or decision.action in actions:
+                return decision.action
+            log.error("turn %d: action %d is not listed", self._turn, decision.action)
+            listed = [action for action, *_ in decision.best(len(decision.actions)) if action in actions]
+            return listed[0] if listed else actions[0]
+        except Exception as fault:
+            log.exception("turn %d: the search failed; an action is drawn instead", self._turn)
+            self.faults.append(f"turn {self._turn}: {type(fault).__name__}: {fault}")
+            return int(actions[int(self.agent.rng.integers(len(actions)))])
+        finally:
+            self.time.thought(seconds, time.monotonic() - began)
+
+    def _budget(self) -> tuple[float | None, int | None]:
+        """Seconds and nodes for the step that comes now. A node budget gives way to the clock alone."""
+        if self.nodes is None:
+            return (self.time.seconds(self.situation.kind == SENSE) if self._timed else None), None
+        most = max(self.time.spare() / 4, 0.0) if self._timed else float("inf")
+        expected = 2 * self.nodes / self.agent.speed if self.agent.speed else 0.0
+        return (most if expected > most else None), self.nodes
+
+    # -- observing
+
+    def _observe(self, observation: Observation, action: int | None) -> None:
+        agent = self.agent
+        with self.time.tracking():
+            agent.stop_pondering()
+            seed = int(agent.rng.integers(1 << 62))
+            x = agent.x
+            cap = self.time.cap(self.cap)
+            try:
+                after = observed(x, observation, self.settings.ell, cap, seed)
+            except ImpossibleObservation as error:
+                if self._ends(x, observation):
+                    self._over = True
+                    return
+                self._recover(x, observation, seed, error)
+            else:
+                self._trail.follow(x, observation, after)
+                agent.observe(after, action)
+            self.time.tracked(len(agent.x.states))
+
+    def _ends(self, x: Situation, observation: Observation) -> bool:
+        """Whether our move must have taken the king: reconchess reports that move too."""
+        if not isinstance(observation, Moved) or observation.capture is None:
+            return False
+        try:
+            observed(x, observation._replace(ended=True), self.settings.ell, 0, 0)
+        except ImpossibleObservation:
+            return False
+        return True
+
+    def _recover(self, x: Situation, observation: Observation, seed: int, error: Exception) -> None:
+        """Goes on from a set that agrees with the observation, and from a belief that starts there."""
+        agent = self.agent
+        deadline = time.monotonic() + self.time.for_recovery()
+        after = self._trail.again(observation, ROOM_TO_RECOVER * self.time.cap(self.cap), seed, deadline)
+        how = "found again from the last whole set"
+        if after is None:
+            self._trail.forget()
+            after, how = recovered(x, observation, seed), "rebuilt from what is known"
+        message = f"turn {self._turn}: {error}; {len(after.states)} states {how}"
+        log.warning("%s", message)
+        self.recoveries.append(message)
+        rows = min(self.settings.n_particles, 256)
+        agent.stop_pondering()
+        agent.belief.start(after, agent.domain.singletons(None, after, rows, self.settings.ell, seed))
+
+    def _make_evaluator(self) -> Evaluator:
+        if hasattr(self._evaluator, "evaluate"):
+            return cast(Evaluator, self._evaluator)
+        return cast(Callable[[], Evaluator], self._evaluator)()
