@@ -322,4 +322,5 @@ NB_MODULE(PENUMBRA_MODULE, m) {
   bind_state_set(m);
   bind_infostates(m);
   bind_dsmcp(m);
+  bind_engine(m);
 }

@@ -1,0 +1,83 @@
+// The Python face of the small search.
+#include "bindings.h"
+#include "rbc/engine.h"
+
+namespace penumbra {
+
+namespace {
+
+using namespace nb::literals;
+using Moves = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+EngineLimits checked(int depth, std::int64_t nodes) {
+  if (depth < 1) throw std::invalid_argument("the engine's depth must be at least one, not " + std::to_string(depth));
+  if (nodes < 1) throw std::invalid_argument("the engine's nodes must be at least one, not " + std::to_string(nodes));
+  return {depth, nodes};
+}
+
+}  // namespace
+
+void bind_engine(nb::module_& m) {
+  m.attr("KING_TAKEN") = kKingTaken;
+  m.def(
+      "engine_evaluate",
+      [](const std::string& fen) {
+        const World world = parse_fen(fen);
+        return evaluate(world.sides[world.turn], world.sides[!world.turn]);
+      },
+      "fen"_a, "Hundredths of a pawn for the player to move, without search.");
+  m.def(
+      "engine_value",
+      [](const std::string& fen, int depth, std::int64_t nodes) {
+        const World world = parse_fen(fen);
+        const nb::gil_scoped_release release;
+        return search_value(world.sides[world.turn], world.sides[!world.turn], checked(depth, nodes));
+      },
+      "fen"_a, "depth"_a = 2, "nodes"_a = 20000);
+  m.def(
+      "engine_scores",
+      [](const StateSet& set, const Moves& actions, int depth, std::int64_t nodes) {
+        const EngineLimits limits = checked(depth, nodes);
+        std::vector<Move> requests;
+        for (std::size_t i = 0; i < actions.shape(0); ++i) {
+          const int action = actions.data()[i];
+          if (action < kMoveBase || action > kPassAction ||
+              (action != kPassAction && !is_listed(set.own(), move_of(action))))
+            throw std::invalid_argument("action " + std::to_string(action) + " is not a listed move");
+          requests.push_back(move_of(action));
+        }
+        std::vector<std::int32_t> scores;
+        {
+          const nb::gil_scoped_release release;
+          scores = score_requests(set.own(), {set.members().data(), set.size()}, requests, limits);
+        }
+        return to_numpy(std::move(scores), {set.size(), requests.size()});
+      },
+      "set"_a, "actions"_a, "depth"_a = 2, "nodes"_a = 20000,
+      "int32[states, actions]: the score of every move of the set's owner in every state.");
+  m.def(
+      "engine_values",
+      [](const StateSet& set, int depth, std::int64_t nodes) {
+        const EngineLimits limits = checked(depth, nodes);
+        std::vector<std::int32_t> values;
+        {
+          const nb::gil_scoped_release release;
+          values = state_values(set.own(), {set.members().data(), set.size()}, set.turn() == set.owner(), limits);
+        }
+        const std::size_t n = values.size();
+        return to_numpy(std::move(values), {n});
+      },
+      "set"_a, "depth"_a = 2, "nodes"_a = 20000, "int32[states]: the value of every state for the player to move.");
+  m.def(
+      "hunt_king",
+      [](const std::string& fen, int most) {
+        const World world = parse_fen(fen);
+        const nb::gil_scoped_release release;
+        const Hunt hunt = hunt_king(world.sides[world.turn], world.sides[!world.turn], most);
+        return std::make_pair(hunt.moves, action_of(hunt.first));
+      },
+      "fen"_a, "most"_a = 4,
+      "The fewest moves that take the king if the opponent passes (0: more than `most`), and the first as an action.");
+}
+
+}  // namespace penumbra

@@ -1,0 +1,230 @@
+#include "rbc/engine.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
+#include "chess/attacks.h"
+#include "parallel.h"
+
+namespace penumbra {
+
+namespace {
+
+constexpr std::array<int, 8> kWorth = {0, 100, 320, 330, 500, 900, 0, 0};
+constexpr int kInfinity = 32000;
+
+// Placement in hundredths of a pawn, first rank first, a-file to d-file; the other half is the mirror image.
+constexpr std::array<std::array<std::int8_t, 32>, 7> kPlacement = {{
+    {},
+    {0, 0, 0,  0,  5,  8,  5,  -12, 3,  -2, -4, 4,  2, 2, 10, 22,
+     6, 8, 16, 28, 18, 22, 30, 36,  50, 50, 50, 50, 0, 0, 0,  0},  // pawn
+    {-40, -25, -20, -18, -25, -8, 4,  6,  -18, 8,  14, 18, -12, 8,   20,  24,
+     -12, 10,  22,  26,  -16, 6,  16, 20, -26, -8, 4,  8,  -40, -26, -18, -16},  // knight
+    {-12, -8, -12, -8, -4, 12, 6, 4,  2,  10, 12, 10, 0,   8,  14, 18,
+     0,   8,  12,  16, -4, 4,  8, 10, -8, 2,  4,  4,  -14, -8, -8, -8},  // bishop
+    {-2, 0, 6, 10, -6, 0, 2, 4, -6, 0,  0,  2,  -6, 0,  0,  2,
+     -4, 0, 2, 4,  0,  4, 6, 8, 14, 18, 20, 20, 8,  10, 10, 12},  // rook
+    {-8, -4, -2, 2,  -4, 2, 6,  4,  -2, 4, 6,  6,  0, 4, 8, 10,
+     0,  6,  10, 12, 2,  8, 12, 14, 2,  6, 10, 12, 0, 4, 6, 8},  // queen
+    {20,  32,  10,  -4,  12,  12,  -12, -20, -16, -24, -30, -36, -28, -36, -42, -50,
+     -36, -44, -50, -58, -44, -52, -58, -64, -52, -58, -64, -68, -58, -62, -68, -72},  // king
+}};
+
+constexpr std::array<std::array<std::int8_t, 64>, 7> kTables = [] {
+  std::array<std::array<std::int8_t, 64>, 7> tables{};
+  for (int kind = 1; kind < 7; ++kind)
+    for (Square s = 0; s < 64; ++s) {
+      const int file = file_of(s) < 4 ? file_of(s) : 7 - file_of(s);
+      tables[kind][s] = kPlacement[kind][rank_of(s) * 4 + file];
+    }
+  return tables;
+}();
+
+// One side's part of the evaluation, in its own view; `others` is occupied by the other side, whose king is `target`.
+int evaluate_side(const Side& side, Bitboard others, Square target) {
+  const Kinds k = side.kinds();
+  const Bitboard own = side.occupied(), occupied = own | others;
+  const Bitboard zone = target == kNoSquare ? 0 : window(target);
+  int score = 0, mobility = 0, danger = 0;
+  const auto piece = [&](int kind, Square s, Bitboard attacks, int weight) {
+    score += kWorth[kind] + kTables[kind][s];
+    mobility += weight * count(attacks & ~own);
+    danger += kWorth[kind] / 50 * count(attacks & zone);
+  };
+  for_each(k.pawns, [&](Square s) { piece(kPawn, s, pawn_attacks_up(bit(s)), 0); });
+  for_each(k.knights, [&](Square s) { piece(kKnight, s, kKnightAttacks[s], 3); });
+  for_each(k.bishops, [&](Square s) { piece(kBishop, s, bishop_attacks(s, occupied), 3); });
+  for_each(k.rooks, [&](Square s) { piece(kRook, s, rook_attacks(s, occupied), 2); });
+  for_each(k.queens, [&](Square s) { piece(kQueen, s, bishop_attacks(s, occupied) | rook_attacks(s, occupied), 1); });
+  for_each(k.king, [&](Square s) { score += kTables[kKing][s]; });
+  if (count(k.bishops) > 1) score += 25;
+  return score + mobility + danger;
+}
+
+struct Candidate {
+  Outcome outcome;
+  int order;
+};
+
+// One state's search. Moves are tried captures first, large victims by small pieces before others.
+class Searcher {
+ public:
+  explicit Searcher(std::int64_t nodes) : left_(nodes) {}
+
+  int search(const Side& mover, const Side& other, int depth, int alpha, int beta, int ply) {
+    const Obstacles obstacles = Obstacles::of(other);
+    if (can_take_king(mover, other, obstacles)) return kKingTaken - ply;
+    if (depth <= 0 || left_ <= 0) return quiesce(mover, other, alpha, beta, ply, kQuietPlies);
+    --left_;
+    Candidate list[kMostMoves];
+    const int n = generate(mover, other, obstacles, false, list);
+    int best = -kInfinity;
+    for (int i = 0; i < n; ++i) {
+      pick(list, i, n);
+      Side next = mover, rest = other;
+      play(next, rest, list[i].outcome);
+      best = std::max(best, -search(rest, next, depth - 1, -beta, -alpha, ply + 1));
+      alpha = std::max(alpha, best);
+      if (alpha >= beta) break;
+    }
+    if (best < alpha && n == 0) best = evaluate(mover, other);
+    return best;
+  }
+
+ private:
+  static constexpr int kMostMoves = 256;
+  static constexpr int kQuietPlies = 8;
+
+  int quiesce(const Side& mover, const Side& other, int alpha, int beta, int ply, int plies) {
+    --left_;
+    const Obstacles obstacles = Obstacles::of(other);
+    if (can_take_king(mover, other, obstacles)) return kKingTaken - ply;
+    int best = evaluate(mover, other);
+    if (best >= beta || plies == 0) return best;
+    alpha = std::max(alpha, best);
+    Candidate list[kMostMoves];
+    const int n = generate(mover, other, obstacles, true, list);
+    for (int i = 0; i < n; ++i) {
+      pick(list, i, n);
+      Side next = mover, rest = other;
+      play(next, rest, list[i].outcome);
+      best = std::max(best, -quiesce(rest, next, -beta, -alpha, ply + 1, plies - 1));
+      alpha = std::max(alpha, best);
+      if (alpha >= beta) break;
+    }
+    return best;
+  }
+
+  static bool can_take_king(const Side& mover, const Side& other, const Obstacles& obstacles) {
+    return other.king() && attacks_square(mover, obstacles.occupied, mirror(first(other.king())));
+  }
+
+  static int generate(const Side& mover, const Side& other, const Obstacles& obstacles, bool captures_only,
+                      Candidate* list) {
+    static thread_local std::vector<Outcome> outcomes;
+    list_outcomes(mover, obstacles, outcomes);
+    int n = 0;
+    for (const Outcome& o : outcomes) {
+      const bool promotes = promotion_of(o.taken) == kQueen;
+      if (captures_only && o.capture == kNoSquare && !promotes) continue;
+      if (n == kMostMoves) break;
+      const int mine = mover.kind_at(from_of(o.taken));
+      int order = kTables[mine][to_of(o.taken)] - kTables[mine][from_of(o.taken)];
+      if (o.capture != kNoSquare) order += 1000 + 10 * kWorth[other.kind_at(mirror(o.capture))] - kWorth[mine];
+      if (promotes) order += 8000;
+      list[n++] = {o, order};
+    }
+    return n;
+  }
+
+  // Brings the best of what is left to the front: lists are short and often cut off.
+  static void pick(Candidate* list, int i, int n) {
+    int best = i;
+    for (int j = i + 1; j < n; ++j)
+      if (list[j].order > list[best].order) best = j;
+    std::swap(list[i], list[best]);
+  }
+
+  std::int64_t left_;
+};
+
+}  // namespace
+
+int evaluate(const Side& mover, const Side& other) {
+  const Bitboard own = mover.occupied(), theirs = other.occupied();
+  const Square my_king = mover.king() ? mirror(first(mover.king())) : kNoSquare;
+  const Square their_king = other.king() ? mirror(first(other.king())) : kNoSquare;
+  return evaluate_side(mover, mirror(theirs), their_king) - evaluate_side(other, mirror(own), my_king) + 10;
+}
+
+int search_value(const Side& mover, const Side& other, const EngineLimits& limits) {
+  return Searcher(limits.nodes).search(mover, other, limits.depth, -kInfinity, kInfinity, 0);
+}
+
+std::vector<std::int32_t> score_requests(const Side& own, std::span<const Side> opponents,
+                                         std::span<const Move> requests, const EngineLimits& limits) {
+  const std::size_t n = requests.size();
+  std::vector<std::int32_t> scores(opponents.size() * n);
+  parallel_for(static_cast<int>(opponents.size()), [&](int i) {
+    const Side& opponent = opponents[i];
+    const Obstacles obstacles = Obstacles::of(opponent);
+    Searcher searcher(limits.nodes);
+    // Requests that become the same move score the same.
+    std::vector<std::pair<Outcome, std::int32_t>> known;
+    for (std::size_t r = 0; r < n; ++r) {
+      const Outcome outcome = resolve(own, obstacles, requests[r]);
+      const auto seen = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == outcome; });
+      if (seen == known.end()) {
+        Side next = own, rest = opponent;
+        play(next, rest, outcome);
+        const int score =
+            rest.king() ? -searcher.search(rest, next, limits.depth - 1, -kInfinity, kInfinity, 1) : kKingTaken;
+        known.emplace_back(outcome, score);
+        scores[static_cast<std::size_t>(i) * n + r] = score;
+      } else {
+        scores[static_cast<std::size_t>(i) * n + r] = seen->second;
+      }
+    }
+  });
+  return scores;
+}
+
+std::vector<std::int32_t> state_values(const Side& own, std::span<const Side> opponents, bool owner_to_move,
+                                       const EngineLimits& limits) {
+  std::vector<std::int32_t> values(opponents.size());
+  parallel_for(static_cast<int>(opponents.size()), [&](int i) {
+    const Side& opponent = opponents[i];
+    values[i] = owner_to_move ? search_value(own, opponent, limits) : search_value(opponent, own, limits);
+  });
+  return values;
+}
+
+Hunt hunt_king(const Side& mover, const Side& other, int most) {
+  struct Node {
+    Side side, rest;
+    Move first;
+  };
+  std::vector<Node> front = {{mover, other, kPass}};
+  std::unordered_set<std::uint64_t> seen;
+  std::vector<Outcome> outcomes;
+  for (int moves = 1; moves <= most; ++moves) {
+    std::vector<Node> next_front;
+    for (const Node& node : front) {
+      list_outcomes(node.side, Obstacles::of(node.rest), outcomes);
+      for (const Outcome& o : outcomes) {
+        const Move way = moves == 1 ? o.taken : node.first;
+        if (o.capture != kNoSquare && (node.rest.king() & bit(mirror(o.capture)))) return {moves, way};
+        if (moves == most) continue;
+        Node next{node.side, node.rest, way};
+        play(next.side, next.rest, o);
+        next.side.unmark_pawn();  // the opponent passes
+        if (seen.insert(next.side.hash ^ scramble(next.rest.hash)).second) next_front.push_back(next);
+      }
+    }
+    front = std::move(next_front);
+  }
+  return {};
+}
+
+}  // namespace penumbra
