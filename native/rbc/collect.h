@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -185,12 +186,19 @@ class Collector {
     parallel_for(static_cast<int>(parts), [&](int p) {
       static thread_local Buffer<Side> members;
       members.clear();
-      gather(p, used, members);
+      std::exception_ptr error;
+      try {
+        gather(p, used, members);
+      } catch (...) {  // out of memory: the partitions behind must not wait for ever
+        error = std::current_exception();
+        members.clear();
+      }
       std::size_t start;
       // Partitions are begun in order, so the one before is being worked on or done.
       while ((start = starts[p].load(std::memory_order_acquire)) == kUnknown) std::this_thread::yield();
       starts[p + 1].store(start + members.size(), std::memory_order_release);
       std::copy(members.begin(), members.end(), all.data() + start);
+      if (error) std::rethrow_exception(error);
     });
     all.resize(starts[parts].load());
     partitions_.resize(1);

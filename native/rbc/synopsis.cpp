@@ -15,9 +15,16 @@ typedef std::uint8_t LaneBytes __attribute__((vector_size(32)));
 constexpr Lanes broadcast(Bitboard b) { return Lanes{b, b, b, b}; }
 
 Lanes mirror_lanes(Lanes v) {
+#if defined(__clang__)
+  const auto bytes = reinterpret_cast<LaneBytes>(v);
+  return reinterpret_cast<Lanes>(__builtin_shufflevector(bytes, bytes, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10,
+                                                         9, 8, 23, 22, 21, 20, 19, 18, 17, 16, 31, 30, 29, 28, 27, 26,
+                                                         25, 24));
+#else
   constexpr LaneBytes order = {7,  6,  5,  4,  3,  2,  1,  0,  15, 14, 13, 12, 11, 10, 9,  8,
                                23, 22, 21, 20, 19, 18, 17, 16, 31, 30, 29, 28, 27, 26, 25, 24};
   return reinterpret_cast<Lanes>(__builtin_shuffle(reinterpret_cast<LaneBytes>(v), order));
+#endif
 }
 
 Bitboard all_of(Lanes v) { return v[0] & v[1] & v[2] & v[3]; }
