@@ -25,7 +25,7 @@ class ExampleSettings:
 
     limit: int = 128  # ℓ, the states summarised by a synopsis
     multiplicity: int = 1  # examples made of each step, by different draws
-    cap: int = 10_000  # states tracked; a larger set becomes a uniform draw that holds the truth
+    cap: int = 5_000  # states tracked; a larger set becomes a uniform draw that holds the truth
     seed: int = 0
     settle: bool = True  # look for forced wins that the loser missed
 
