@@ -1,8 +1,8 @@
 """How fast playouts go without a network: nodes a second of the kernels alone.
 
 A node is an information state of the player to act: its key, its synopsis and its legal actions, and then one action
-played for both players by `advance`. Senses and moves are done in equal parts, as in play, from situations in which both
-sets are full before the action.
+played for both players by `advance`. Senses and moves are done in equal parts, as in play, from situations in which
+both sets are full before the action.
 """
 
 from __future__ import annotations

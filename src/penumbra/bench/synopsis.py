@@ -14,5 +14,5 @@ def run(seconds: float) -> list[Row]:
     batches = [full_rows(kind, BATCH)[0] for kind in (core.SENSE, core.MOVE)]
     with on_threads(1):
         speed = rate(lambda: sum(len(batch.synopsis()) for batch in batches), seconds)
-    note = f"batches of {BATCH}, {ELL} states in every row, from middle games of real players; {core.BUILD} build, 1 thread"
+    note = f"batches of {BATCH}, {ELL} states a row, middle games of real players; {core.BUILD} build, 1 thread"
     return [Row("synopsis.rate", speed, "synopses/s", note=note)]

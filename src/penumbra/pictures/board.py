@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path as Outline
@@ -17,6 +19,7 @@ PIECES = "PNBRQK"
 _SHAPES = dict(zip(PIECES, "♟♞♝♜♛♚", strict=True))  # filled shapes for both sides; matplotlib's own font has them
 _FONT = FontProperties(family="DejaVu Sans")
 INK = "#22262b"
+_SQUARES = [[(f, r), (f + 1, r), (f + 1, r + 1), (f, r + 1)] for r in range(8) for f in range(8)]
 
 
 def set_up(ax: Axes, margin: float = 0.0) -> None:
@@ -27,19 +30,17 @@ def set_up(ax: Axes, margin: float = 0.0) -> None:
     ax.axis("off")
 
 
-def fill_square(ax: Axes, square: int, color: Color) -> None:
-    """Colours a square of the picture."""
-    rank, file = divmod(square, 8)
-    ax.add_patch(Rectangle((file, rank), 1, 1, facecolor=color, edgecolor="none"))
+def fill_squares(ax: Axes, colors: Sequence[Color], border: float, grid: float = 0.0) -> None:
+    """The 64 squares, with a border, and white lines between them if those have a width."""
+    edges = "white" if grid else "face"
+    squares = PolyCollection(_SQUARES, facecolors=colors, edgecolors=edges, linewidths=grid or 0.2)
+    ax.add_collection(squares, autolim=False)
+    ax.add_patch(Rectangle((0, 0), 8, 8, fill=False, edgecolor=INK, linewidth=border, zorder=3, clip_on=False))
 
 
-def frame(ax: Axes, width: float = 1.0, grid: float = 0.0) -> None:
-    """The border of a board, and lines between the squares if they have a width."""
-    ax.add_patch(Rectangle((0, 0), 8, 8, fill=False, edgecolor=INK, linewidth=width, zorder=3, clip_on=False))
-    if grid:
-        for at in range(1, 8):
-            ax.plot([at, at], [0, 8], color="white", linewidth=grid, zorder=2)
-            ax.plot([0, 8], [at, at], color="white", linewidth=grid, zorder=2)
+def is_dark(square: int) -> bool:
+    """a1 is dark, and stays so when the board is turned round."""
+    return (square // 8 + square) % 2 == 0
 
 
 def label_squares(ax: Axes, files: str, ranks: str, size: float, offset: float) -> None:

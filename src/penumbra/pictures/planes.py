@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from penumbra.core import Infostates
-from penumbra.pictures.board import INK, fill_square, frame, label_squares, set_up
+from penumbra.pictures.board import INK, fill_squares, is_dark, label_squares, set_up
 from penumbra.pictures.files import save
 from penumbra.pictures.moments import Moment
 from penumbra.rbc.planes import PLANES, Plane
@@ -33,8 +33,8 @@ def draw_planes(moment: Moment, ell: int, seed: int, path: Path) -> None:
     x = moment.situation
     drawn = Infostates.draw(x.states, 1, moment.kind, ell, x.memory, seed)
     planes = drawn.synopsis()[0]
-    figure = Figure(figsize=(COLUMNS * 1.42, ROWS * 1.79 + 0.9), facecolor="white")
-    grid = figure.add_gridspec(ROWS, COLUMNS, left=0.018, right=0.993, bottom=0.05, top=0.928, wspace=0.12, hspace=0.34)
+    figure = Figure(figsize=(COLUMNS * 1.42, ROWS * 1.84 + 0.9), facecolor="white")
+    grid = figure.add_gridspec(ROWS, COLUMNS, left=0.018, right=0.993, bottom=0.05, top=0.928, wspace=0.12, hspace=0.38)
     for plane in PLANES:
         ax = figure.add_subplot(grid[plane.number // COLUMNS, plane.number % COLUMNS])
         _draw_plane(ax, plane, int(planes[plane.number]), moment.player)
@@ -43,20 +43,20 @@ def draw_planes(moment: Moment, ell: int, seed: int, path: Path) -> None:
     figure.text(0.018, 0.972, moment.title, fontsize=19, fontweight="bold", color=INK, va="center")
     figure.text(0.995, 0.972, summary, fontsize=15, color=INK, va="center", ha="right")
     legend = [Patch(color=color, label=SORTS[sort]) for sort, color in COLORS.items()]
-    figure.legend(handles=legend, loc="lower center", ncols=len(legend), fontsize=12, frameon=False, bbox_to_anchor=(0.5, 0))
+    figure.legend(
+        handles=legend, loc="lower center", ncols=len(legend), fontsize=12, frameon=False, bbox_to_anchor=(0.5, 0)
+    )
     save(figure, path)
 
 
 def _draw_plane(ax: Axes, plane: Plane, mask: int, player: bool) -> None:
     """The player's own side is at the bottom; squares are labelled as on the real board."""
     set_up(ax)
-    for square in range(64):
-        dark = (square // 8 + square) % 2 == 0
-        fill_square(ax, square, COLORS[plane.sort] if mask >> square & 1 else CLEAR[dark])
-    frame(ax, width=0.8, grid=0.4)
+    colors = [COLORS[plane.sort] if mask >> square & 1 else CLEAR[is_dark(square)] for square in range(64)]
+    fill_squares(ax, colors, border=0.8, grid=0.4)
     first, bottom = plane.number % COLUMNS == 0, plane.number // COLUMNS == ROWS - 1
     if first or bottom:
         ranks = "12345678" if player else "87654321"
         label_squares(ax, "abcdefgh" if bottom else " " * 8, ranks if first else " " * 8, size=6, offset=0.55)
-    name = textwrap.fill(f"{plane.number}  {plane.name}", width=22)
-    ax.text(4, 8.35, name, ha="center", va="bottom", fontsize=8, linespacing=1.0, color=INK)
+    name = textwrap.fill(f"{plane.number}  {plane.name}", width=23)
+    ax.text(4, 8.35, name, ha="center", va="bottom", fontsize=7.7, linespacing=1.0, color=INK)

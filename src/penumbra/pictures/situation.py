@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import Normal, Stroke
 from numpy.typing import NDArray
 
-from penumbra.pictures.board import INK, PIECES, draw_piece, fill_square, frame, label_squares, set_up
+from penumbra.pictures.board import INK, PIECES, Color, draw_piece, fill_squares, is_dark, label_squares, set_up
 from penumbra.pictures.files import save
 from penumbra.pictures.moments import Moment
 from penumbra.rbc.actions import view
@@ -60,14 +60,13 @@ def _files_and_ranks(player: bool) -> tuple[str, str]:
 
 def _draw_large(ax: Axes, moment: Moment, shares: NDArray[np.float64]) -> None:
     set_up(ax, margin=0.45)
+    fill_squares(ax, _colors(shares[:, 7:13].sum(axis=1)), border=1.5)
     for square in range(64):
         own, opposing = shares[square, 1:7], shares[square, 7:13]
-        _fill(ax, square, float(opposing.sum()))
         if own.any():
             draw_piece(ax, square, _letter(int(own.argmax()), moment.player))
         elif opposing.any():
             _draw_opposing(ax, square, opposing, not moment.player)
-    frame(ax, width=1.5)
     label_squares(ax, *_files_and_ranks(moment.player), size=12, offset=0.28)
 
 
@@ -78,16 +77,14 @@ def _draw_opposing(ax: Axes, square: int, shares: NDArray[np.float64], color: bo
     if total < SURE:
         rank, file = divmod(square, 8)
         percent = "<1" if total < 0.005 else f"{min(total, 0.99):.0%}".rstrip("%")
-        where = {"x": file + 0.95, "y": rank + 0.95}
-        text = ax.text(**where, s=percent, ha="right", va="top", fontsize=9.5, color=INK, zorder=5)
+        at_corner = file + 0.95, rank + 0.95
+        text = ax.text(*at_corner, percent, ha="right", va="top", fontsize=9.5, color=INK, zorder=5)
         text.set_path_effects(HALO)
 
 
 def _draw_small(ax: Axes, moment: Moment, letter: str, shares: NDArray[np.float64]) -> None:
     set_up(ax, margin=0.7)
-    for square in range(64):
-        _fill(ax, square, float(shares[square]))
-    frame(ax, width=0.9)
+    fill_squares(ax, _colors(shares), border=0.9)
     label_squares(ax, *_files_and_ranks(moment.player), size=6.5, offset=0.4)
     # The kind of piece, and how many of it there are on average.
     ax.set_ylim(-0.7, 9.6)
@@ -97,9 +94,8 @@ def _draw_small(ax: Axes, moment: Moment, letter: str, shares: NDArray[np.float6
     ax.text(8, 8.5, expected, ha="right", va="center", fontsize=11, color=INK)
 
 
-def _fill(ax: Axes, square: int, share: float) -> None:
-    dark = (square // 8 + square) % 2 == 0
-    fill_square(ax, square, HEAT(share) if share else BOARD[dark])
+def _colors(shares: NDArray[np.float64]) -> list[Color]:
+    return [HEAT(float(share)) if share else BOARD[is_dark(square)] for square, share in enumerate(shares)]
 
 
 def _letter(kind: int, color: bool) -> str:
