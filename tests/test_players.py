@@ -27,7 +27,7 @@ class Witness(RandomPlayer):
     def opponent_moved(self, capture: int | None) -> None:
         self.seen.append(("opponent", capture))
 
-    def sensed(self, square: int, contents: Sequence[int]) -> None:
+    def sensed(self, square: int | None, contents: Sequence[int]) -> None:
         self.seen.append(("sensed", square, tuple(contents)))
 
     def moved(self, requested: int, taken: int, capture: int | None) -> None:

@@ -13,6 +13,7 @@ from rich.console import Console
 from typer.exceptions import TyperException
 
 import penumbra
+from penumbra import cli_archive
 
 app = typer.Typer(
     name="penumbra",
@@ -21,6 +22,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(cli_archive.archive, name="archive")
+app.command()(cli_archive.generate)
+app.command()(cli_archive.rate)
 
 
 class Subject(StrEnum):
@@ -94,13 +99,13 @@ def replay(
 
 @app.command()
 def demo(
-    white: Annotated[str, typer.Option(help="hunter or random")] = "hunter",
-    black: Annotated[str, typer.Option(help="hunter or random")] = "random",
+    white: Annotated[str, typer.Option(help="penumbra, hunter, random or attacker")] = "penumbra",
+    black: Annotated[str, typer.Option(help="The same for the other side.")] = "hunter",
     seed: Annotated[int, typer.Option(help="The same seed gives the same game.")] = 1,
     delay: Annotated[float, typer.Option(min=0, help="Seconds each step stays on the terminal.")] = 0.2,
     out: Annotated[Path, typer.Option(help="Where the game is written.")] = Path("demo.json"),
 ) -> None:
-    """Play one game between two built-in players, drawn as it goes."""
+    """Play one game, drawn as it goes, with what Penumbra believes."""
     from penumbra.terminal.demo import demo as play
 
     play(white, black, seed, delay, out, Console())

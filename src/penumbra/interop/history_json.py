@@ -33,9 +33,16 @@ def load_history(path: Path) -> GameHistory:
     """The history in a file, its form checked; `GameFileError` if it has another."""
     source = str(path)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_bytes()
     except OSError as error:
         raise GameFileError(source, f"cannot be read: {error.strerror or error}") from None
+    return parse_history(text, source)
+
+
+def parse_history(text: bytes, source: str) -> GameHistory:
+    """The history in one JSON object, its form checked; `GameFileError`, naming `source`, if it has another."""
+    try:
+        data = json.loads(text.decode("utf-8"))
     except UnicodeDecodeError:
         raise GameFileError(source, "is not a text file") from None
     except json.JSONDecodeError as error:

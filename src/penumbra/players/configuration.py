@@ -3,7 +3,7 @@
     preset = "mixture"        # mixture, tree, cache, network or simple
     evaluator = "heuristic"
     seconds = 2.0             # for each step; left out, a share of what the clock allows
-    nodes = 10000             # evaluations for each step, instead of seconds
+    nodes = 10000             # evaluations for each step, instead of seconds; b and n_particles shrink to suit
     recognize_as = "auto"     # whose policy the opponent is taken to have: a name, "none", or "auto" by its own name
     ponder = true             # go on thinking while the opponent does
     record = "decisions"      # a folder for the decisions of every game

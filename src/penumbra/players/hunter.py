@@ -59,7 +59,7 @@ class Hunter:
         entropy = -np.sum(p * np.log2(np.maximum(p, 1e-12)), axis=1)  # float64[64]
         return self._best(INNER_SQUARES, lambda s: float(entropy[list(sense_window(s, self._color))].sum()))
 
-    def sensed(self, square: int, contents: Sequence[int]) -> None:
+    def sensed(self, square: int | None, contents: Sequence[int]) -> None:
         """Forgets the states that would have shown something else."""
         self._observe(lambda: self._tracker.sensed(square, contents))
 

@@ -11,9 +11,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+import numpy as np
+
 from penumbra.core import MOVE, SENSE, START_FEN, GameRecord, ImpossibleObservation, Infostates
 from penumbra.dsmcp import Agent, Decision, Settings
-from penumbra.dsmcp.domain import Evaluator
+from penumbra.dsmcp.domain import Evaluator, Legal
 from penumbra.players.recording import decision_to_json
 from penumbra.players.recovery import Trail, observed, recovered
 from penumbra.players.time_control import TimeControl
@@ -53,6 +55,7 @@ class PenumbraPlayer:
         self.ponder = ponder
         self.cap = cap
         self.record = record
+        self.track_all = False  # hold as many states as the cap allows, however long that takes
         self.opponent_name = ""
         self.color = True
         self.time = TimeControl(seconds)
@@ -140,13 +143,12 @@ class PenumbraPlayer:
         began = time.monotonic()
         seconds, nodes = self._budget()
         try:
-            decision = self.agent.choose(seconds, nodes)
+            haste = self.time.haste()
+            decision = self._snap(haste) if haste else self.agent.choose(seconds, nodes)
             self.decisions.append(decision)
             if self.record:
                 particles = self.agent.belief.current.particles
-                self.recorded.append(
-                    decision_to_json(decision, self.situation, particles, self._turn, self.color)
-                )
+                self.recorded.append(decision_to_json(decision, self.situation, particles, self._turn, self.color))
             if self.situation.kind == SENSE or decision.action in actions:
                 return decision.action
             log.error("turn %d: action %d is not listed", self._turn, decision.action)
@@ -158,6 +160,20 @@ class PenumbraPlayer:
             return int(actions[int(self.agent.rng.integers(len(actions)))])
         finally:
             self.time.thought(seconds, time.monotonic() - began)
+
+    def _snap(self, haste: int) -> Decision:
+        """In time trouble: a sure win, else what the policy likes best, else anything."""
+        agent, x, began = self.agent, self.situation, time.monotonic()
+        actions, sure = agent.domain.root(x, self.settings.static_analysis)
+        if sure is not None:
+            return agent.decide(sure, "sure win", actions, began)
+        best = int(agent.rng.integers(len(actions)))
+        if haste == 1:
+            seed = int(agent.rng.integers(1 << 62))
+            batch = agent.domain.draw(x, 1, self.settings.ell, seed, False, None)
+            legal = Legal(actions, np.array([0, len(actions)]))
+            best = int(agent.evaluator.evaluate(agent.domain.sigma(batch), legal, opponent=False)[0].argmax())
+        return agent.decide(int(actions[best]), "haste", actions, began)
 
     def _budget(self) -> tuple[float | None, int | None]:
         """Seconds and nodes for the step that comes now. A node budget gives way to the clock alone."""
@@ -175,7 +191,7 @@ class PenumbraPlayer:
             agent.stop_pondering()
             seed = int(agent.rng.integers(1 << 62))
             x = agent.x
-            cap = self.time.cap(self.cap)
+            cap = self.cap if self.track_all else self.time.cap(self.cap)
             try:
                 after = observed(x, observation, self.settings.ell, cap, seed)
             except ImpossibleObservation as error:
@@ -217,4 +233,4 @@ class PenumbraPlayer:
     def _make_evaluator(self) -> Evaluator:
         if hasattr(self._evaluator, "evaluate"):
             return cast(Evaluator, self._evaluator)
-        return cast(Callable[[], Evaluator], self._evaluator)()
+        return self._evaluator()

@@ -27,10 +27,10 @@ class Player(Protocol):
     def opponent_moved(self, capture: int | None) -> None:
         """The opponent moved and took our piece on `capture`, or none; also said before the first turn of a game."""
 
-    def choose_sense(self) -> int:
-        """The square to sense."""
+    def choose_sense(self) -> int | None:
+        """The square to sense; None to sense nothing."""
 
-    def sensed(self, square: int, contents: Sequence[int]) -> None:
+    def sensed(self, square: int | None, contents: Sequence[int]) -> None:
         """What the sense showed, in the order of `sense_window`."""
 
     def choose_move(self, actions: Sequence[int]) -> int:

@@ -24,7 +24,7 @@ class RandomPlayer:
         """Any square."""
         return self._random.randrange(64)
 
-    def sensed(self, square: int, contents: Sequence[int]) -> None:
+    def sensed(self, square: int | None, contents: Sequence[int]) -> None:
         """Nothing to learn."""
 
     def choose_move(self, actions: Sequence[int]) -> int:

@@ -1,23 +1,26 @@
-"""The built-in players by name: `random`, `hunter`, and Penumbra's presets as `penumbra` or `penumbra:tree`."""
+"""The built-in players by name: `random`, `hunter`, the opponents of `kinds`, and presets as `penumbra:tree`."""
 
 from __future__ import annotations
 
 import dataclasses
 
-from penumbra.dsmcp import PRESETS
+from penumbra.dsmcp import PRESETS, Settings
 from penumbra.dsmcp.domain import Evaluator
 from penumbra.players.configuration import Configuration, headset
 from penumbra.players.hunter import Hunter
+from penumbra.players.kinds import KINDS, make_player
 from penumbra.players.penumbra_player import STATE_CAP, PenumbraPlayer
 from penumbra.players.player import Player
 from penumbra.players.random_player import RandomPlayer
 
 PENUMBRA = "penumbra"
+RECONCHESS_NAMES = ("attacker", "trout")  # in matches these mean reconchess' own; ours are made all the same
 
 
 def names() -> list[str]:
-    """Everything that `make` knows."""
-    return ["random", "hunter", PENUMBRA, *(f"{PENUMBRA}:{preset}" for preset in PRESETS)]
+    """Everything that `make` knows under a name that means nothing else."""
+    kinds = [kind for kind in KINDS if kind not in ("random", *RECONCHESS_NAMES)]
+    return ["random", "hunter", *kinds, PENUMBRA, *(f"{PENUMBRA}:{preset}" for preset in PRESETS)]
 
 
 def is_penumbra(name: str) -> bool:
@@ -30,6 +33,8 @@ def make(name: str, seed: int | None = None, configuration: Configuration | None
         return RandomPlayer(seed)
     if name == "hunter":
         return Hunter(seed or 0)
+    if name in KINDS:
+        return make_player(name, seed or 0)
     family, _, preset = name.partition(":")
     if family != PENUMBRA or (preset and preset not in PRESETS):
         raise ValueError(f"there is no player {name!r}; known are {', '.join(names())}")
@@ -47,7 +52,7 @@ def make_penumbra(configuration: Configuration) -> PenumbraPlayer:
 
     player = PenumbraPlayer(
         evaluator,
-        configuration.dsmcp(),
+        fitted(configuration.dsmcp(), configuration),
         name=f"Penumbra{configuration.preset.capitalize()}",
         seconds=configuration.seconds,
         nodes=configuration.nodes,
@@ -56,6 +61,21 @@ def make_penumbra(configuration: Configuration) -> PenumbraPlayer:
         record=configuration.record is not None,
     )
     return player
+
+
+def fitted(settings: Settings, configuration: Configuration) -> Settings:
+    """b and n_particles small enough for a node budget, as the agent makes them small enough for a step's seconds.
+
+    What the configuration sets itself stays.
+    """
+    nodes = configuration.nodes
+    if nodes is None:
+        return settings
+    b = settings.b
+    while b > 8 and b * max(settings.d) * 4 * settings.in_flight > nodes:
+        b //= 2
+    sizes = {"b": b, "n_particles": max(32, min(settings.n_particles, nodes // 4))}
+    return settings.replace(**{name: size for name, size in sizes.items() if name not in configuration.settings})
 
 
 def make_evaluator(configuration: Configuration, opponent_name: str) -> Evaluator:

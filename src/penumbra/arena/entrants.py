@@ -1,0 +1,80 @@
+"""Who takes part: built-in players, Penumbra's presets, reconchess players by module or path."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+from penumbra.players import registry
+from penumbra.players.configuration import Configuration
+from penumbra.players.player import Player
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A player as it was named; `source` is a module or a path for one that runs in its own process."""
+
+    name: str
+    source: str | None = None
+    configuration: Configuration = dataclasses.field(default_factory=Configuration)
+
+    @property
+    def is_penumbra(self) -> bool:
+        return self.source is None and registry.is_penumbra(self.name)
+
+
+def entrant(name: str, configuration: Configuration | None = None) -> Entrant:
+    """The entrant of that name; ValueError, on one line, if there is none or it cannot be loaded."""
+    if name in registry.names():
+        return Entrant(name, None, configuration or Configuration())
+    from penumbra.interop.foreign import RECONCHESS, ForeignFault, ForeignPlayer, find_player, stockfish
+
+    source = find_player(name)
+    if source is None:
+        known = ", ".join([*registry.names(), *RECONCHESS])
+        raise ValueError(f"there is no player {name!r}: it is neither a file, a module, nor one of {known}")
+    if source == RECONCHESS["trout"] and stockfish() is None:
+        raise ValueError(f"{name} needs Stockfish: install it, or set STOCKFISH_EXECUTABLE to its path")
+    player = ForeignPlayer(source)
+    try:
+        player.load()
+    except ForeignFault as fault:
+        raise ValueError(f"{name} cannot be loaded: {fault.detail}") from None
+    finally:
+        player.close()
+    return Entrant(name, source)
+
+
+class Bench:
+    """The players of one worker: foreign ones keep their process from game to game, ours are new for each."""
+
+    def __init__(self, logs: str | None = None) -> None:
+        self._logs = logs
+        self._foreign: dict[tuple[str, bool], Player] = {}
+
+    def player(self, who: Entrant, color: bool, seed: int, name: str) -> Player:
+        if who.source is None:
+            return registry.make(who.name, seed, who.configuration)
+        from penumbra.interop.foreign import ForeignPlayer
+
+        key = (who.source, color)  # one for each side: a player may meet itself
+        if key not in self._foreign:
+            log = None if self._logs is None else str(Path(self._logs) / f"{_file_name(name)}.log")
+            self._foreign[key] = ForeignPlayer(who.source, None, log)
+        player = self._foreign[key]
+        assert isinstance(player, ForeignPlayer)
+        player.seed(seed)
+        return player
+
+    def close(self) -> None:
+        from penumbra.interop.foreign import ForeignPlayer
+
+        for player in self._foreign.values():
+            assert isinstance(player, ForeignPlayer)
+            player.close()
+        self._foreign.clear()
+
+
+def _file_name(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_." else "_" for c in Path(name).name) or "player"

@@ -1,0 +1,200 @@
+"""A match: two entrants, colours alternating, games side by side in worker processes, every game accounted for."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from penumbra.arena.entrants import Bench, Entrant
+from penumbra.arena.score import GameResult, Score
+from penumbra.arena.table import Clock, play
+from penumbra.arena.workers import Pool
+from penumbra.core import GameRecord, set_threads
+from penumbra.players.penumbra_player import PenumbraPlayer
+from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
+
+
+@dataclass(frozen=True)
+class Match:
+    """What is to be played. `out` is a folder for the games; `record` adds Penumbra's decisions to them."""
+
+    a: Entrant
+    b: Entrant
+    games: int
+    clock: Clock
+    workers: int = 1
+    seed: int = 0
+    out: Path | None = None
+    record: bool = False
+
+    def jobs(self) -> list[Job]:
+        return [Job(i, i % 2 == 0, self.a, self.b, self.clock, self.seed + 2 * i) for i in range(self.games)]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One game, as it is sent to a worker."""
+
+    number: int
+    a_is_white: bool
+    a: Entrant
+    b: Entrant
+    clock: Clock
+    seed: int
+
+
+class GameRoom:
+    """What a worker keeps between games."""
+
+    def __init__(self, workers: int, logs: str | None, record: bool) -> None:
+        set_threads(max(1, (os.cpu_count() or 1) // workers))
+        self._bench = Bench(logs)
+        self._record = record
+
+    def do(self, job: Job) -> GameResult:
+        sides = {"a": job.a, "b": job.b}
+        colors = {"a": job.a_is_white, "b": not job.a_is_white}
+        seeds = {"a": job.seed, "b": job.seed + 1}
+        players = {side: self._bench.player(who, colors[side], seeds[side], who.name) for side, who in sides.items()}
+        for player in players.values():
+            if isinstance(player, PenumbraPlayer):
+                player.record = self._record
+        began = time.monotonic()
+        white, black = ("a", "b") if job.a_is_white else ("b", "a")
+        outcome = play(players[white], players[black], job.clock)
+        least = dict(zip((white, black), outcome.least_left, strict=True))
+        ours = {side: player for side, player in players.items() if isinstance(player, PenumbraPlayer)}
+        return GameResult(
+            number=job.number,
+            a_is_white=job.a_is_white,
+            winner=None if outcome.winner is None else white if outcome.winner else black,
+            reason=outcome.reason,
+            detail=outcome.detail,
+            plies=len(outcome.record.moves),
+            seconds=time.monotonic() - began,
+            least_left=(_finite(least["a"]), _finite(least["b"])),
+            record=outcome.record.to_bytes(),
+            seed=job.seed,
+            recoveries=tuple(line for player in ours.values() for line in player.recoveries),
+            search_faults=tuple(line for player in ours.values() for line in player.faults),
+            decisions=tuple((side, player.recorded) for side, player in ours.items() if self._record),
+        )
+
+    def close(self) -> None:
+        self._bench.close()
+
+
+def run(match: Match, report: Callable[[Score], None] = lambda score: None) -> tuple[Score, bool]:
+    """Plays the match; (the score, whether it was interrupted). `report` hears of every game that ends.
+
+    An interrupt (Ctrl-C) ends the match with the games that were played.
+    """
+    logs = None
+    if match.out is not None:
+        match.out.mkdir(parents=True, exist_ok=True)
+        logs = str(match.out)
+    results: list[GameResult] = []
+    pool: Pool[Job, GameResult] = Pool(functools.partial(GameRoom, match.workers, logs, match.record), match.workers)
+    interrupted = False
+    jobs = match.jobs()
+    try:
+        for index, result, trouble in pool.run(jobs):
+            results.append(result if result is not None else _unsettled(jobs[index], trouble))
+            if match.out is not None:
+                write_game(match, results[-1])
+            report(Score(results))
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        pool.close()
+    results.sort(key=lambda result: result.number)
+    score = Score(results)
+    if match.out is not None:
+        (match.out / "match.json").write_text(json.dumps(to_json(match, score, interrupted), indent=1) + "\n")
+    return score, interrupted
+
+
+def _unsettled(job: Job, trouble: str) -> GameResult:
+    """The harness failed twice: nobody's fault, nobody's point."""
+    return GameResult(
+        job.number, job.a_is_white, None, "harness", trouble, 0, 0.0, (None, None), b"", job.seed, settled=False
+    )
+
+
+def write_game(match: Match, result: GameResult) -> None:
+    """The game as reconchess' JSON, and Penumbra's decisions beside it."""
+    if match.out is None or not result.settled:
+        return
+    from penumbra.interop.history import write_record
+    from penumbra.players.recording import write_decisions
+
+    stem = f"{result.number + 1:04d}"
+    write_record(match.out / f"{stem}.json", GameRecord.from_bytes(result.record))
+    for side, decisions in result.decisions:
+        who, other = (match.a, match.b) if side == "a" else (match.b, match.a)
+        color = result.a_is_white == (side == "a")
+        write_decisions(
+            match.out / f"{stem}.{'white' if color else 'black'}.decisions.json",
+            decisions,
+            player=who.name,
+            color=color,
+            opponent=other.name,
+            settings=who.configuration.dsmcp(),
+        )
+
+
+def to_json(match: Match, score: Score, interrupted: bool) -> dict[str, Any]:
+    """The whole match as plain data."""
+    low, high = score.interval
+    return {
+        "a": match.a.name,
+        "b": match.b.name,
+        "clock": asdict(match.clock),
+        "seed": match.seed,
+        "asked_for": match.games,
+        "played": len(score.settled),
+        "unsettled": len(score.results) - len(score.settled),
+        "interrupted": interrupted,
+        "a_wins": score.count("a"),
+        "b_wins": score.count("b"),
+        "draws": score.count(None),
+        "a_rate": None if math.isnan(score.rate) else score.rate,
+        "interval": [low, high],
+        "a_wins_by_reason": score.reasons("a"),
+        "b_wins_by_reason": score.reasons("b"),
+        "draws_by_reason": score.reasons(None),
+        "a_losses_by_fault": score.losses("a"),
+        "b_losses_by_fault": score.losses("b"),
+        "games": [_game_to_json(result) for result in score.results],
+    }
+
+
+def _game_to_json(result: GameResult) -> dict[str, Any]:
+    data = asdict(result)
+    del data["record"], data["decisions"]
+    if result.settled:
+        data |= _steps(GameRecord.from_bytes(result.record))
+    return data
+
+
+def _steps(record: GameRecord) -> dict[str, list[str | None]]:
+    """The senses and the moves asked for, in real squares, White's and Black's in turn; None for a sense not made."""
+    first = record.start_fen.split()[1] != "b" if record.start_fen else True
+    colors = [first == (i % 2 == 0) for i in range(len(record.senses))]
+    senses = [
+        square_name(view(square, color)) if square >= 0 else None
+        for square, color in zip(record.senses, colors, strict=True)
+    ]
+    moves = [code_to_uci(view_code(code, color)) for code, color in zip(record.moves, colors, strict=False)]
+    return {"senses": senses, "moves": list(moves)}
+
+
+def _finite(seconds: float) -> float | None:
+    return round(seconds, 3) if math.isfinite(seconds) else None

@@ -1,0 +1,191 @@
+"""A population that plays itself, as a TOML file says:
+
+    games = 20000          # how many there shall be; left out, as many as `minutes` allow
+    minutes = 60           # how long a run lasts at most; left out, until the games are done
+    seed = 1               # game i is determined by the seed, i and the players below
+    workers = 2            # processes; left out, one for each core
+    opening_plies = 4      # each game begins with none to so many moves at random
+    ply_limit = 300        # where a game is a draw
+
+    [[player]]
+    name = "Trout"         # in the games' records; left out, the kind
+    kind = "trout"         # one of penumbra.players.kinds
+    weight = 1.0           # how often it plays, beside the others
+    settings = { nodes = 500 }
+
+Everything is checked before the first game.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from penumbra.players.kinds import make_player
+from penumbra.players.player import Player
+
+
+class PopulationError(ValueError):
+    """A population that cannot play; one line that says where and why."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One of the players."""
+
+    name: str
+    kind: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    weight: float = 1.0
+
+    def make(self, seed: int) -> Player:
+        """The player, new; ValueError if there is no such kind or setting."""
+        return make_player(self.kind, seed, **self.settings)
+
+    def plain(self) -> dict[str, Any]:
+        return {"name": self.name, "kind": self.kind, "settings": dict(self.settings)}
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """One game to be played. Seeds are White's, Black's and that of the opening."""
+
+    number: int
+    white: Member
+    black: Member
+    opening_plies: int
+    seeds: tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Population:
+    """Who plays, how much and how."""
+
+    members: tuple[Member, ...]
+    games: int | None = None
+    minutes: float | None = None
+    seed: int = 0
+    workers: int = 1
+    opening_plies: int = 0
+    ply_limit: int = 300
+
+    def pairing(self, number: int) -> Pairing:
+        """Game `number`: two different players, drawn by their weights."""
+        rng = random.Random(f"{self.seed}:{number}")
+        white = rng.choices(self.members, [member.weight for member in self.members])[0]
+        others = [member for member in self.members if member is not white] or [white]
+        black = rng.choices(others, [member.weight for member in others])[0]
+        if rng.random() < 0.5:
+            white, black = black, white
+        seeds = (rng.getrandbits(31), rng.getrandbits(31), rng.getrandbits(31))
+        return Pairing(number, white, black, rng.randint(0, self.opening_plies), seeds)
+
+    def identity(self) -> str:
+        """Everything that determines the games, as JSON: a run with the same goes on where the last one stopped."""
+        return json.dumps(
+            {
+                "seed": self.seed,
+                "opening_plies": self.opening_plies,
+                "ply_limit": self.ply_limit,
+                "players": [{**member.plain(), "weight": member.weight} for member in self.members],
+            },
+            sort_keys=True,
+        )
+
+
+def read_population(path: str | Path, **changes: Any) -> Population:
+    """What a TOML file says, with `changes` instead of its own keys; `PopulationError` if something is wrong."""
+    path = Path(path)
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PopulationError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise PopulationError(f"{path}: is not a text file") from None
+    except tomllib.TOMLDecodeError as error:
+        raise PopulationError(f"{path}: is not TOML: {error}") from None
+    try:
+        return _population({**data, **changes})
+    except ValueError as error:
+        raise PopulationError(f"{path}: {error}") from None
+
+
+def _population(data: dict[str, Any]) -> Population:
+    _known(data, ("games", "minutes", "seed", "workers", "opening_plies", "ply_limit", "player"))
+    players = data.get("player", [])
+    if not isinstance(players, list) or not players:
+        raise ValueError("there are no players; each is a table [[player]]")
+    members = tuple(_member(table, number) for number, table in enumerate(players, 1))
+    for i, member in enumerate(members):
+        if member.name in [other.name for other in members[:i]]:
+            raise ValueError(f"two players are called {member.name!r}; give each a name")
+    if sum(member.weight > 0 for member in members) < min(2, len(members)):
+        raise ValueError("at least two players need a weight above 0")
+    games = _whole(data, "games", 1) if "games" in data else None
+    minutes = _number(data, "minutes", 1.0) if "minutes" in data else None
+    if games is None and minutes is None:
+        raise ValueError("neither games nor minutes says when to stop")
+    return Population(
+        tuple(member for member in members if member.weight > 0),
+        games,
+        minutes,
+        _whole(data, "seed", 0, 0),
+        _whole(data, "workers", 1, cores()),
+        _whole(data, "opening_plies", 0, 0),
+        _whole(data, "ply_limit", 2, 300),
+    )
+
+
+def _member(table: Any, number: int) -> Member:
+    if not isinstance(table, dict):
+        raise ValueError("player is not a list of tables [[player]]")
+    kind = table.get("kind")
+    if not isinstance(kind, str):
+        raise ValueError(f"player {number} has no kind")
+    name = table.get("name", kind)
+    where = f"player {number} ({name})"
+    settings = table.get("settings", {})
+    try:
+        _known(table, ("name", "kind", "weight", "settings"))
+        if not isinstance(name, str) or not name:
+            raise ValueError("name is not a text")
+        if not isinstance(settings, dict):
+            raise ValueError("settings is not a table")
+        member = Member(name, kind, settings, _number(table, "weight", 1.0, zero=True))
+        member.make(0)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{where}: {error}") from None
+    return member
+
+
+def _known(table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in keys:
+            raise ValueError(f"there is no {key!r}; there are {', '.join(keys)}")
+
+
+def _whole(table: Mapping[str, Any], key: str, least: int, otherwise: int = 0) -> int:
+    value = table.get(key, otherwise)
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{key} = {value!r}: it must be a whole number from {least}")
+    return value
+
+
+def _number(table: Mapping[str, Any], key: str, otherwise: float, zero: bool = False) -> float:
+    value = table.get(key, otherwise)
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not number or value < 0 or (value == 0 and not zero):
+        raise ValueError(f"{key} = {value!r}: it must be a number {'from' if zero else 'above'} 0")
+    return float(value)
+
+
+def cores() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,161 @@
+"""One game with clocks, in which whatever a player does wrong is its loss and nobody else's trouble.
+
+The clock is kept as reconchess keeps it in local games: it runs through all calls of a player's turn, the increment is
+added when the turn ends, and time is judged then, before anything else, so that an overrun which the increment makes
+good is forgiven. A foreign player that stays silent past that moment, and GRACE more, is not waited for. The record of
+a game lost by a fault shows a resignation, as reconchess' server would, or the time.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from penumbra.core import Game, GameRecord
+from penumbra.players import notices
+from penumbra.players.player import Player
+from penumbra.rbc.actions import action_name, is_move
+
+GRACE = 1.0  # seconds
+FAULTS = ("crash", "nonsense", "illegal action", "hang", "killed")  # reasons that are the loser's own fault
+_ON_BOARD = ("king capture", "move limit", "turn limit")
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Seconds for the whole game, None for no clock, and seconds added after each turn."""
+
+    seconds: float | None = 900.0
+    increment: float = 5.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a game ended. Tuples are White's and Black's."""
+
+    winner: bool | None
+    reason: str  # king capture, time, move limit, turn limit, or one of FAULTS
+    detail: str  # of a fault
+    record: GameRecord
+    least_left: tuple[float, float]  # the lowest reading of each clock at the end of a turn, before the increment
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """A player whose calls can be cut short."""
+
+    def limit(self, seconds: float | None) -> None: ...
+
+
+class Forfeit(Exception):
+    """A player has lost by its own fault."""
+
+    def __init__(self, color: bool, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.color = color
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass
+class Table:
+    """Two players and their clocks. `now` gives the time."""
+
+    players: dict[bool, Player]
+    clock: Clock
+    game: Game
+    now: Callable[[], float] = time.monotonic
+    left: dict[bool, float] = field(default_factory=dict)
+    least: dict[bool, float] = field(default_factory=lambda: {True: math.inf, False: math.inf})
+
+    def play(self) -> Outcome:
+        """The game from its start to its end; both players are told of it."""
+        seconds = math.inf if self.clock.seconds is None else self.clock.seconds
+        self.left = {True: seconds, False: seconds}
+        try:
+            self._start()
+            while not self.game.over:
+                self._turn()
+                self._judge_time()
+            winner, reason, detail = self.game.winner, str(self.game.reason).lower().replace("_", " "), ""
+        except Forfeit as forfeit:
+            winner, reason, detail = not forfeit.color, forfeit.reason, forfeit.detail
+        record = self.game.record()
+        if reason not in _ON_BOARD:
+            record.winner, record.reason = winner, "TIMEOUT" if reason in ("time", "hang") else "RESIGN"
+        for player in self.players.values():
+            try:
+                notices.game_over(player, winner, record.reason, record)
+            except Exception:
+                continue  # the game is over, and what its players make of it changes nothing
+        return Outcome(winner, reason, detail, record, (self.least[True], self.least[False]))
+
+    def _start(self) -> None:
+        for color, player in self.players.items():
+            self._ask(color, notices.meet, player, self.players[not color].name)
+        for color, player in self.players.items():
+            self._ask(color, player.start, color, self.game.fen())
+        self.game.set_names(self.players[True].name, self.players[False].name)
+
+    def _turn(self) -> None:
+        """As reconchess plays a turn, by action numbers."""
+        game, color = self.game, self.game.turn
+        player = self.players[color]
+        began = self.now()
+        left = self.left[color]
+        if isinstance(player, Limited):
+            player.limit(left + self.clock.increment + GRACE if math.isfinite(left) else None)
+        self._ask(color, player.opponent_moved, game.capture)
+        self._ask(color, notices.tell_time, player, self._reading(color, began))
+        square = self._ask(color, player.choose_sense)
+        if square is not None and square not in range(64):
+            raise Forfeit(color, "illegal action", f"sense {square!r}")
+        contents = [content for _, content in game.sense(square)]
+        self._ask(color, player.sensed, square, contents)
+        self._ask(color, notices.tell_time, player, self._reading(color, began))
+        actions = game.legal_actions()
+        action = self._ask(color, player.choose_move, actions)
+        promotion = notices.promotion(player)
+        if action not in actions:
+            raise Forfeit(color, "illegal action", f"move {_shown(action)}")
+        try:
+            _, capture = game.move(action, promotion)
+        except ValueError as error:
+            raise Forfeit(color, "illegal action", str(error)) from None
+        if not game.over:
+            self._ask(color, player.moved, game.last_request, game.last_taken, capture)
+        used = self.now() - began
+        self.least[color] = min(self.least[color], left - used)
+        self.left[color] = left - used + self.clock.increment
+
+    def _judge_time(self) -> None:
+        for color, left in self.left.items():
+            if left <= 0:
+                raise Forfeit(color, "time", f"{-left:.2f} s over")
+
+    def _reading(self, color: bool, began: float) -> float | None:
+        left = self.left[color] - (self.now() - began)
+        return left if math.isfinite(left) else None
+
+    def _ask(self, color: bool, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Calls a player; whatever it raises is its fault."""
+        try:
+            return call(*arguments)
+        except Exception as error:
+            reason = getattr(error, "reason", "crash")
+            detail = getattr(error, "detail", f"{type(error).__name__}: {error}")
+            raise Forfeit(color, reason, detail) from error
+
+
+def play(white: Player, black: Player, clock: Clock, game: Game | None = None) -> Outcome:
+    """One game with clocks."""
+    return Table({True: white, False: black}, clock, game or Game()).play()
+
+
+def _shown(action: Any) -> str:
+    if isinstance(action, int) and (is_move(action) or 0 <= action < 64):
+        return action_name(action)
+    return repr(action)[:60]

@@ -1,0 +1,95 @@
+"""Every game of an archive, looked at: its bytes, what is said about it, its moves and result, if wished its sets."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from penumbra.arena.archive import Archive, ArchivedGame, find_problem
+from penumbra.arena.tracking import Track, track
+from penumbra.arena.workers import Pool
+from penumbra.core import GameRecord, set_threads
+
+STRETCH = 10_000  # games handed to the workers at once
+
+
+@dataclass
+class Findings:
+    """What came of it. `tracks` are the sets' histories, where games were tracked."""
+
+    games: int = 0
+    problems: list[str] = field(default_factory=list)
+    tracks: list[Track] = field(default_factory=list)
+
+
+class TrackRoom:
+    """What a worker keeps between games."""
+
+    def __init__(self, threads: int, cap: int) -> None:
+        set_threads(threads)
+        self._cap = cap
+
+    def do(self, data: bytes) -> Track | str:
+        """The sets of the game in a record's bytes, or what is wrong with them."""
+        try:
+            return track(GameRecord.from_bytes(data), self._cap)
+        except ValueError as error:
+            return str(error)
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+def verify(archive: Archive, report: Callable[[], None] = lambda: None) -> Findings:
+    """Replays every game; `report` hears of each."""
+    findings = Findings(problems=[f"the file: {damage}" for damage in archive.damage()])
+    for game in archive.games():
+        _judge(findings, game, find_problem(game))
+        report()
+    return findings
+
+
+def verify_tracking(
+    archive: Archive, cap: int, workers: int = 1, threads: int = 1, report: Callable[[], None] = lambda: None
+) -> Findings:
+    """The same, and follows both players' sets through each game: the truth must be in every complete one."""
+    findings = Findings(problems=[f"the file: {damage}" for damage in archive.damage()])
+    pool: Pool[bytes, Track | str] = Pool(functools.partial(TrackRoom, threads, cap), workers)
+    try:
+        for game, answer in _tracked(pool, archive.games()):
+            problem = find_problem(game)
+            if isinstance(answer, Track):
+                findings.tracks.append(answer)
+            _judge(findings, game, problem or (answer if isinstance(answer, str) else ""))
+            report()
+    finally:
+        pool.close()
+    return findings
+
+
+def _tracked(
+    pool: Pool[bytes, Track | str], games: Iterator[ArchivedGame]
+) -> Iterator[tuple[ArchivedGame, Track | str]]:
+    while stretch := list(islice(games, STRETCH)):
+        for index, answer, trouble in pool.run([game.data for game in stretch]):
+            yield stretch[index], trouble if answer is None else answer
+        pool.close()
+
+
+def _judge(findings: Findings, game: ArchivedGame, problem: str) -> None:
+    findings.games += 1
+    if problem:
+        findings.problems.append(f"game {game.id} ({game.white} v {game.black}): {problem}")
+
+
+def quantiles(values: Sequence[int]) -> str:
+    """`least 1, median 20, 90 % below 300, most 4,000`."""
+    if not values:
+        return "none"
+    ordered = sorted(values)
+    return (
+        f"least {ordered[0]:,}, median {ordered[len(ordered) // 2]:,}, "
+        f"90 % up to {ordered[int(0.9 * (len(ordered) - 1))]:,}, most {ordered[-1]:,}"
+    )
