@@ -85,7 +85,9 @@ Statistics NodeTable::get(std::uint64_t key, std::int32_t action) const {
 std::size_t NodeTable::choose(std::uint64_t key, std::span<const std::int32_t> actions, std::span<const float> priors,
                               float value, const double* uniforms, const BanditSettings& settings, bool& known) {
   static thread_local std::vector<Statistics> stats;
+  static thread_local std::vector<double> scores;
   stats.assign(actions.size(), {});
+  scores.resize(actions.size());
   double n = 0;
   for (std::size_t i = 0; i < actions.size(); ++i) {
     const Entry* const entry = find(tag_of(key, actions[i]));
@@ -104,7 +106,7 @@ std::size_t NodeTable::choose(std::uint64_t key, std::span<const std::int32_t> a
   for (std::size_t i = 0; i < actions.size(); ++i) {
     const Statistics& s = stats[i];
     const bool visited = s.n > 0;
-    double score;
+    double& score = scores[i];
     if (!visited && settings.visit_all) {
       score = std::numeric_limits<double>::max();
     } else {
@@ -124,13 +126,8 @@ std::size_t NodeTable::choose(std::uint64_t key, std::span<const std::int32_t> a
   if (ties == 1) return choice;
   // Ties go to the larger prior, then to chance, never to order.
   auto pick = static_cast<std::size_t>(uniforms[2] * static_cast<double>(ties));
-  for (std::size_t i = choice; i < actions.size(); ++i) {
-    const Statistics& s = stats[i];
-    if (priors[i] != priors[choice] || s.n != stats[choice].n || s.q != stats[choice].q ||
-        s.least != stats[choice].least)
-      continue;
-    if (pick-- == 0) return i;
-  }
+  for (std::size_t i = choice; i < actions.size(); ++i)
+    if (scores[i] == best && priors[i] == priors[choice] && pick-- == 0) return i;
   return choice;
 }
 
