@@ -306,6 +306,7 @@ void bind_state_set(nb::module_& m) {
 
 NB_MODULE(PENUMBRA_MODULE, m) {
   m.doc() = "Penumbra's native core: rules, exact sets of states, and kernels over batches of information states.";
+  nb::set_leak_warnings(false);  // objects that live until a worker process ends are no leaks
   m.attr("SENSE") = 0;
   m.attr("MOVE") = 1;
   m.attr("PASS") = kPassAction;

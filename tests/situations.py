@@ -4,6 +4,8 @@ Recorded games are followed with python-chess and reconchess; only the exact set
 with an oracle elsewhere.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import random

@@ -112,7 +112,7 @@ def test_no_clock_is_told_as_none() -> None:
     assert witness.times == [None]
 
 
-class ListKeeper(RandomBot):  # type: ignore[misc]
+class ListKeeper(RandomBot):
     """reconchess' random player, which keeps the moves it was offered and the results it was told."""
 
     def __init__(self, seed: int) -> None:

@@ -3,6 +3,8 @@
 How sets are cut is the subject of test_cuts.py.
 """
 
+from __future__ import annotations
+
 import random
 from collections import Counter
 from functools import cache

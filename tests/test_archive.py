@@ -251,6 +251,17 @@ def test_verification_finds_a_result_that_did_not_happen(tmp_path: Path) -> None
         assert len(verify(archive).problems) == 3
 
 
+def test_a_king_taken_after_the_time_was_up_is_no_contradiction(tmp_path: Path, real_games: list[GameRecord]) -> None:
+    record = next(record for record in real_games if record.reason == "KING_CAPTURE")
+    late = GameRecord.from_bytes(record.to_bytes())
+    late.winner, late.reason = not record.winner, "TIMEOUT"
+    wrong = GameRecord.from_bytes(record.to_bytes())
+    wrong.winner = not record.winner
+    with Archive.create(tmp_path / "games.db") as archive:
+        archive.add([NewGame(late, "x"), NewGame(wrong, "x")])
+        assert [problem[:6] for problem in verify(archive).problems] == ["game 2"]
+
+
 def test_damage_to_the_file_is_found(file: Path) -> None:
     data = bytearray(file.read_bytes())
     middle = 4096 * (len(data) // 4096 - 1)

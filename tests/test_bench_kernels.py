@@ -1,5 +1,7 @@
 """The benchmarks of the kernels: full sets where they promise full sets, and the agreed rows."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 

@@ -82,6 +82,26 @@ def test_rc_bot_match_from_a_shell(sides: tuple[str, str], tmp_path: Path) -> No
     assert len(list((tmp_path / "kept").glob("*.json"))) == 2
 
 
+def test_games_can_be_played_in_forked_processes() -> None:
+    """As rc-connect does: import once, then a process for each game."""
+    code = """
+import multiprocessing, os
+import reconchess
+from reconchess.bots.random_bot import RandomBot
+_, bot = reconchess.load_player("penumbra.bot")
+def game(color):
+    players = [bot(), RandomBot()]
+    reconchess.play_local_game(*(players if color else players[::-1]), seconds_per_player=20)
+context = multiprocessing.get_context("fork")
+processes = [context.Process(target=game, args=(color,)) for color in (True, False)]
+for process in processes: process.start()
+for process in processes: process.join(60)
+print([process.exitcode for process in processes])
+"""
+    result = run(code, PENUMBRA_SECONDS="0.01", PENUMBRA_CAP="2000")
+    assert result.stdout == "[0, 0]\n" and "Traceback" not in result.stderr
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "message"),
     [
@@ -169,7 +189,7 @@ def test_the_background_ends_with_the_game() -> None:
         players.append(make_penumbra(Configuration(seconds=0.01, seed=1, cap=2_000)))
         return players[-1]
 
-    class Watcher(RandomBot):  # type: ignore[misc]
+    class Watcher(RandomBot):
         def choose_move(self, *arguments: object) -> object:
             seen.append(any(thread.name == "penumbra-ponder" for thread in threading.enumerate()))
             return super().choose_move(*arguments)

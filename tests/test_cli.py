@@ -19,6 +19,7 @@ from penumbra.terminal.board import plain_board, rich_board
 from penumbra.terminal.frames import frames_of
 
 ROOT = Path(__file__).parent.parent
+QUICK = ("--white", "hunter", "--black", "random")
 
 
 def run(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -37,7 +38,7 @@ def run(*arguments: str, cwd: Path | None = None, **environment: str) -> subproc
 @pytest.fixture(scope="module")
 def demo_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("demo") / "demo.json"
-    assert run("demo", "--out", str(path)).returncode == 0
+    assert run("demo", *QUICK, "--out", str(path)).returncode == 0
     return path
 
 
@@ -64,10 +65,21 @@ def test_demo_plays_a_whole_game_and_writes_it(demo_file: Path) -> None:
     assert len(record.moves) == len(record.senses)
 
 
+def test_demo_shows_what_penumbra_believes(tmp_path: Path) -> None:
+    """By default Penumbra plays: after each of its steps come the value, the number of states and its best actions."""
+    result = run("demo", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("PenumbraMixture v Hunter\n")
+    record = read_record(tmp_path / "demo.json")
+    thoughts = re.findall(r"^ {17}(?:value \d+, [\d,]+ states; |only action: |sure win: )", result.stdout, re.MULTILINE)
+    assert len(thoughts) == 2 * ((len(record.moves) + 1) // 2)
+    assert "\x1b" not in result.stdout
+
+
 def test_demo_repeats_itself_by_seed(demo_file: Path, tmp_path: Path) -> None:
     again, other = tmp_path / "again.json", tmp_path / "other.json"
-    run("demo", "--out", str(again))
-    run("demo", "--out", str(other), "--seed", "2")
+    run("demo", *QUICK, "--out", str(again))
+    run("demo", *QUICK, "--out", str(other), "--seed", "2")
     assert again.read_text() == demo_file.read_text() != other.read_text()
 
 
@@ -99,7 +111,7 @@ def test_frames_follow_the_game(demo_file: Path) -> None:
         (["bench", "colours"], "colours"),
         (["bench", "rules", "--seconds", "soon"], "--seconds"),
         (["bench", "rules", "--seconds", "-1"], "--seconds"),
-        (["demo", "--white", "nobody"], "there is no player 'nobody'; known are hunter, random"),
+        (["demo", "--white", "nobody"], "there is no player 'nobody'; known are random, hunter"),
         (["demo", "--out", "no/such/folder/game.json"], "there is no folder no/such/folder"),
         (["--fast"], "--fast"),
     ],

@@ -2,6 +2,8 @@
 chance, keyed cuts repeat and random ones do not.
 """
 
+from __future__ import annotations
+
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -19,7 +21,6 @@ from tests.oracles.infostate import advance
 from tests.situations import SCALE, random_steps
 
 ROOM = 1_000  # more states than any set here has
-ActorAndOther = tuple[core.Infostates, core.Infostates]
 
 
 def actions(rows: int, action: int) -> NDArray[np.int32]:
@@ -27,7 +28,7 @@ def actions(rows: int, action: int) -> NDArray[np.int32]:
 
 
 @cache
-def blind_game(steps: int) -> ActorAndOther:
+def blind_game(steps: int) -> tuple[core.Infostates, core.Infostates]:
     """(the actor's row, the other's) after so many steps of a game in which both see nothing and pass: the sets hold
     many states that can be reached in several ways.
     """

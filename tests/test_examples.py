@@ -1,5 +1,7 @@
 """Examples from games: every fact as a slow replay finds it, fresh draws that a seed repeats, flags that are true."""
 
+from __future__ import annotations
+
 from dataclasses import fields, replace
 from functools import cache
 

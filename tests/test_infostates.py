@@ -1,5 +1,7 @@
 """Batches of information states: how they are made, taken apart and put together, their keys and legal actions."""
 
+from __future__ import annotations
+
 import random
 
 import chess

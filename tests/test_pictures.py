@@ -1,5 +1,7 @@
 """Pictures of what a player knew: the right moment, files that can be looked at, one line for what cannot be drawn."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -144,7 +144,7 @@ def test_arranging_keeps_the_opposing_material_where_it_can() -> None:
 
 
 def test_a_truth_lost_to_the_cap_is_found_again_from_the_last_whole_set() -> None:
-    """A game that a set of 60 states cannot follow: the trail leads back, and there is room for more the second time."""
+    """Games that a set of 60 states cannot follow: the trail leads back, and the second time there is more room."""
     rng = random.Random(4)
     found = lost = 0
     for _ in range(30):
@@ -187,9 +187,9 @@ def follow(x: Situation, observations: list[Observation], trail: Trail, cap: int
     return x, True
 
 
-def player(seed: int, **options: int) -> PenumbraPlayer:
+def player(seed: int, cap: int = 100_000) -> PenumbraPlayer:
     settings = Settings(b=16, n_particles=32, table_entries=1 << 12, seed=seed)
-    return PenumbraPlayer(HeuristicEvaluator(), settings, nodes=60, **options)
+    return PenumbraPlayer(HeuristicEvaluator(), settings, nodes=60, cap=cap)
 
 
 @pytest.mark.parametrize("wrong", ["sense", "capture", "result"])
@@ -246,6 +246,20 @@ def test_a_reported_capture_of_the_king_is_the_end_and_no_riddle() -> None:
     white.moved(uci_to_code("e1e8"), uci_to_code("e1e8"), square("e8"))
     assert white.recoveries == []
     white.game_over(True, "KING_CAPTURE")
+
+
+def test_a_king_that_was_none_after_all_is_a_riddle_that_is_solved() -> None:
+    """Every state had the king on e8, it was taken there, and the opponent moves: it must be elsewhere."""
+    white = player(1)
+    fen = "4k3/8/8/8/8/8/8/K3R3 w - - 0 1"
+    white.start(True, fen)
+    white.opponent_moved(None)
+    white.sensed(None, ())
+    white.moved(uci_to_code("e1e8"), uci_to_code("e1e8"), square("e8"))
+    white.opponent_moved(None)
+    assert len(white.recoveries) == 1 and white.faults == []
+    assert_sound(white.situation.states)
+    assert 0 <= white.choose_sense() < 64
 
 
 def test_a_search_that_fails_is_noted_and_something_is_played() -> None:

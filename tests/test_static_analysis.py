@@ -1,5 +1,7 @@
 """Static analysis of batches and of whole sets: equal to brute force over all senses and moves, and hand-made cases."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Sequence
 from functools import cache

@@ -1,5 +1,7 @@
 """The native synopsis: equal to the oracle plane by plane, and everything that follows from the definitions."""
 
+from __future__ import annotations
+
 import importlib
 import random
 from collections.abc import Iterator, Sequence

@@ -55,7 +55,8 @@ NodeTable::Entry& NodeTable::claim(std::uint64_t tag) {
       bucket[i].age = age_;
       return bucket[i];
     }
-    if (bucket[i].age < oldest->age) oldest = &bucket[i];
+    // Of one decision the least visited gives way, so that the root keeps its statistics when the table is full.
+    if (bucket[i].age < oldest->age || (bucket[i].age == oldest->age && bucket[i].n < oldest->n)) oldest = &bucket[i];
   }
   used_ += oldest->age == 0;
   *oldest = Entry{tag, 0, 0, 1, age_};

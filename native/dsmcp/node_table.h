@@ -1,8 +1,9 @@
 // The statistics of the search: for an information state and an action, how often it was visited, the total of its
 // values, and the least of them. Nodes are keys and actions are numbers; no game is known here.
 //
-// The table has a fixed size. An entry lives in a small bucket; when a bucket is full, the entry of the oldest decision
-// in it gives way. All operations take rows in order, so results are the same however the callers' work is spread.
+// The table has a fixed size. An entry lives in a small bucket; when a bucket is full, the least visited entry of the
+// oldest decision in it gives way. All operations take rows in order, so results are the same however the callers' work
+// is spread.
 #pragma once
 
 #include <cstdint>

@@ -302,6 +302,18 @@ def test_a_full_bucket_gives_up_the_oldest_decision() -> None:
     assert table.used == 0
 
 
+def test_of_one_decision_the_least_visited_entry_gives_way() -> None:
+    """So that the root keeps its statistics where one search fills the whole table."""
+    table, actions = NodeTable(4), np.arange(100, dtype=np.int32)
+    keys, ones, least = np.full(3, KEY, np.uint64), np.ones(3), np.ones(3, np.float32)
+    table.add(keys, actions[:3], 5 * ones, ones, least)
+    for action in range(3, 100):
+        table.add(keys[:1], actions[action : action + 1], ones[:1], ones[:1], least[:1])
+    visits = table.statistics(KEY, actions)[:, 0]
+    assert visits[:3].tolist() == [5, 5, 5]
+    assert visits[3:].tolist() == [0] * 96 + [1]
+
+
 def test_threads_may_share_a_table() -> None:
     table, actions = NodeTable(1 << 18), np.arange(64, dtype=np.int32)
     rows, rounds = 50, 100

@@ -425,12 +425,9 @@ def find_problem(game: ArchivedGame) -> str:
         found = (record.white_name, record.black_name, record.winner, record.reason, len(record.moves))
         if said != found:
             return f"the archive says {said}, its record {found}"
-        end = record.replay()
+        record.replay()  # which also compares the result with the board
     except ValueError as error:
         return str(error)
-    king_taken = end.reason == "KING_CAPTURE"
-    if king_taken != (record.reason == "KING_CAPTURE") or (king_taken and end.winner != record.winner):
-        return "its result is not what happened on the board"
     if record.reason in ("TIMEOUT", "RESIGN") and record.winner is None:
         return f"nobody won, but the reason is {record.reason}"
     return ""

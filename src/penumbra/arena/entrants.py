@@ -27,7 +27,9 @@ class Entrant:
 def entrant(name: str, configuration: Configuration | None = None) -> Entrant:
     """The entrant of that name; ValueError, on one line, if there is none or it cannot be loaded."""
     if name in registry.names():
-        return Entrant(name, None, configuration or Configuration())
+        configuration = configuration or Configuration()
+        preset = name.partition(":")[2] or configuration.preset
+        return Entrant(name, None, dataclasses.replace(configuration, preset=preset))
     from penumbra.interop.foreign import RECONCHESS, ForeignFault, ForeignPlayer, find_player, stockfish
 
     source = find_player(name)

@@ -84,7 +84,7 @@ class GameRoom:
             seed=job.seed,
             recoveries=tuple(line for player in ours.values() for line in player.recoveries),
             search_faults=tuple(line for player in ours.values() for line in player.faults),
-            decisions=tuple((side, player.recorded) for side, player in ours.items() if self._record),
+            decisions=tuple((side, p.settings, p.recorded) for side, p in ours.items() if self._record),
         )
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ def write_game(match: Match, result: GameResult) -> None:
 
     stem = f"{result.number + 1:04d}"
     write_record(match.out / f"{stem}.json", GameRecord.from_bytes(result.record))
-    for side, decisions in result.decisions:
+    for side, settings, decisions in result.decisions:
         who, other = (match.a, match.b) if side == "a" else (match.b, match.a)
         color = result.a_is_white == (side == "a")
         write_decisions(
@@ -146,7 +146,7 @@ def write_game(match: Match, result: GameResult) -> None:
             player=who.name,
             color=color,
             opponent=other.name,
-            settings=who.configuration.dsmcp(),
+            settings=settings,
         )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penumbra.arena.table import FAULTS
+from penumbra.dsmcp import Settings
 
 Z = 1.959964  # of a 95 % interval
 
@@ -40,7 +41,7 @@ class GameResult:
     seed: int
     recoveries: tuple[str, ...] = ()  # of Penumbra: observations that no state agreed with
     search_faults: tuple[str, ...] = ()  # of Penumbra: searches that failed and were survived
-    decisions: tuple[tuple[str, list[dict[str, Any]]], ...] = ()  # by side, where they were recorded
+    decisions: tuple[tuple[str, Settings, list[dict[str, Any]]], ...] = ()  # of a side, where they were recorded
     settled: bool = True  # False: the harness failed, nobody is to blame and nobody scores
 
     @property

@@ -131,7 +131,7 @@ class Agent(Generic[X, L]):
         search.run(root, Budget(deadline, limit))
         elapsed = time.monotonic() - search_began
         if elapsed > 0:
-            self.speed = search.counters.nodes / elapsed
+            self.speed = (search.counters.nodes + search.counters.ended) / elapsed
         action = final_choice(self.table, root, s, self.rng)
         return self.decide(action, "search", actions, began, root, search.counters)
 

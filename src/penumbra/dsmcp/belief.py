@@ -6,8 +6,8 @@
 
 Steps are numbered from the first one still kept. To draw a particle for step i, take J from B_(i-1), where it and
 X_(i-1) stand in one state x. If the opponent acted, draw its action from τ̂(σ(J)) and let J keep what answers like x;
-if we acted, J becomes everything our action could have been as far as the opponent can tell. The particle is accepted if
-it meets X_i, and it is never cut by X_i: what we know is not what the opponent knows. After k rejections comes a
+if we acted, J becomes everything our action could have been as far as the opponent can tell. It is accepted if
+it meets X_i, and never cut by X_i: what we know is not what the opponent knows. After k rejections comes a
 singleton.
 
 Deviations from the paper: whether a try would be accepted is found out before J is moved on, which changes nothing but
@@ -31,6 +31,8 @@ from penumbra.dsmcp.bandit import bandit
 from penumbra.dsmcp.domain import Domain, Evaluator, Floats, Ints, L, Legal, X, take_legal
 from penumbra.dsmcp.settings import Settings
 
+HASTY_STEPS = 4  # that a belief is carried on without looking at the time: the steps of a turn of each player
+
 
 @dataclass
 class BeliefCounters:
@@ -40,7 +42,7 @@ class BeliefCounters:
     pruned_states: int = 0
     dropped_particles: int = 0
     inferences: int = 0
-    distinct_actions: float = 0.0  # of the last refilled step: different actions drawn per particle that acted
+    distinct_actions: float = 0.0  # different actions per particle moved on, when some were drawn last
 
 
 @dataclass
@@ -107,60 +109,71 @@ class Belief(Generic[X, L]):
             step.particles = step.particles.take(keep)
             step.policy = None
 
-    def forget(self) -> None:
-        """Drops the oldest steps until the rest fits the budget; the last two always stay."""
-        while len(self.steps) > 2 and self.nbytes() > self.settings.memory_budget:
+    def forget(self, n: int = 0) -> None:
+        """Drops the oldest steps until the rest fits the budget, with n particles each; the last two always stay."""
+        while len(self.steps) > 2 and self.nbytes(n) > self.settings.memory_budget:
             del self.steps[0]
             self.steps[0].given = True
 
-    def nbytes(self) -> int:
+    def nbytes(self, n: int = 0) -> int:
+        """Of all sets and beliefs, those that may be refilled counted with at least n particles."""
         each = self.domain.particle_nbytes(self.settings.ell)
         sets = {id(step.x): self.domain.nbytes(step.x) for step in self.steps}
-        return sum(sets.values()) + each * sum(step.count for step in self.steps)
+        particles = sum(step.count if step.given else max(step.count, n) for step in self.steps)
+        return sum(sets.values()) + each * particles
 
     # -- refilling
 
     def refill(self, n: int, deadline: float, stop: Callable[[], bool] = lambda: False) -> None:
-        """Fills the oldest short belief first; the current one is never left empty."""
+        """Fills the oldest short belief first; the current one is not left empty unless somebody asks to stop."""
+
+        def hurried() -> bool:
+            return stop() or time.monotonic() >= deadline
+
+        self.forget(n)
         for i in range(1, len(self.steps)):
-            if stop() or time.monotonic() >= deadline:
+            if hurried():
                 break
-            self.refill_step(i, n, deadline, stop)
-        if not self.current.count:
+            self.refill_step(i, n, hurried)
+        if not self.current.count and not stop():
             self.fill_current(n)
+        self.forget()  # what was asked of the sets may have made them larger
 
     def fill_current(self, n: int) -> None:
-        """In haste: from the youngest belief that has particles, or singletons."""
-        for i in range(1, len(self.steps)):
-            if not self.steps[i].count and self.steps[i - 1].count:
-                self.refill_step(i, min(n, 32), float("inf"), lambda: False)
+        """In haste: from the youngest belief that has particles, if that is no more than a turn ago, or singletons."""
+        latest = max((i for i, step in enumerate(self.steps) if step.count), default=0)
+        if len(self.steps) - 1 - latest <= HASTY_STEPS:
+            for i in range(latest + 1, len(self.steps)):
+                self.refill_step(i, min(n, 32), lambda: False)
         if not self.current.count:
             self.add_singletons(len(self.steps) - 1, min(n, 32))
 
-    def refill_step(self, i: int, n: int, deadline: float, stop: Callable[[], bool]) -> None:
+    def refill_step(self, i: int, n: int, hurried: Callable[[], bool]) -> None:
         """`DrawSample` for all missing particles of step i at once, a round of tries after the other."""
         step = self.steps[i]
-        while step.count < n:
-            if stop() or time.monotonic() >= deadline:
-                return
-            self.draw_samples(i, min(n - step.count, self.settings.b))
+        while step.count < n and not hurried():
+            self.draw_samples(i, min(n - step.count, self.settings.b), hurried)
 
-    def draw_samples(self, i: int, wanted: int) -> None:
+    def draw_samples(self, i: int, wanted: int, hurried: Callable[[], bool] = lambda: False) -> None:
         step, before = self.steps[i], self.steps[i - 1]
         self.counters.drawn += wanted
         if before.particles is None or not before.count:
             self.add_singletons(i, wanted)
             return
-        source, actions = self.try_actions(i, wanted)
+        source, actions = self.try_actions(i, wanted, hurried)
         accepted = np.flatnonzero(source >= 0)
         if len(accepted):
+            if not self.domain.ours(before.x):
+                self.count_distinct(source[accepted], actions[accepted])
             J = before.particles.take(source[accepted])
             self.add(step, self.move_on(J, before, actions[accepted]))
         missing = wanted - len(accepted)
-        if missing:
+        if missing and not hurried():
             self.add_singletons(i, missing)
 
-    def try_actions(self, i: int, wanted: int) -> tuple[npt.NDArray[np.int64], Ints]:
+    def try_actions(
+        self, i: int, wanted: int, hurried: Callable[[], bool] = lambda: False
+    ) -> tuple[npt.NDArray[np.int64], Ints]:
         """For each particle wanted, a J of B_(i-1) and an action that leads into X_i; -1 where k tries failed."""
         before, after = self.steps[i - 1], self.steps[i]
         assert before.particles is not None
@@ -180,9 +193,13 @@ class Belief(Generic[X, L]):
             actions[missing[good]] = a[good]
             self.counters.rejections += int((~good).sum())
             missing = missing[~good]
-            if not len(missing):
+            if not len(missing) or hurried():
                 break
         return source, actions
+
+    def count_distinct(self, source: npt.NDArray[np.int64], actions: Ints) -> None:
+        pairs = set(zip(source.tolist(), actions.tolist(), strict=True))
+        self.counters.distinct_actions = len(pairs) / len({j for j, _ in pairs})
 
     def opponent_actions(self, before: Step[X, L], drawn: npt.NDArray[np.int64]) -> Ints:
         """What the particles do, by τ̂ or by Algorithm 1."""

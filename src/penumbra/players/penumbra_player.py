@@ -70,6 +70,7 @@ class PenumbraPlayer:
         self._first = True
         self._over = False
         self._turn = 0
+        self._last_move = Moved(0, 0, None)
 
     @property
     def agent(self) -> Agent[Situation, Infostates]:
@@ -106,6 +107,8 @@ class PenumbraPlayer:
         first, self._first = self._first, False
         if first and self.situation.ours:
             return
+        if self._over:
+            self._not_over()
         if self.situation.kind != MOVE:  # the opponent's sense, which tells nothing
             self.agent.observe(rbc.opponent_sensed(self.situation))
         self._observe(OpponentMoved(capture), None)
@@ -120,7 +123,8 @@ class PenumbraPlayer:
         return self._choose(actions)
 
     def moved(self, requested: int, taken: int, capture: int | None) -> None:
-        self._observe(Moved(requested, taken, capture), code_to_action(requested))
+        self._last_move = Moved(requested, taken, capture)
+        self._observe(self._last_move, code_to_action(requested))
         if self.ponder and not self._over:
             self.agent.observe(rbc.opponent_sensed(self.situation))
             self.agent.ponder()
@@ -141,9 +145,9 @@ class PenumbraPlayer:
         """The search's choice; where it fails, or chooses what is not listed, some action that is."""
         self.agent.stop_pondering()
         began = time.monotonic()
+        haste = self.time.haste()
         seconds, nodes = self._budget()
         try:
-            haste = self.time.haste()
             decision = self._snap(haste) if haste else self.agent.choose(seconds, nodes)
             self.decisions.append(decision)
             if self.record:
@@ -159,7 +163,8 @@ class PenumbraPlayer:
             self.faults.append(f"turn {self._turn}: {type(fault).__name__}: {fault}")
             return int(actions[int(self.agent.rng.integers(len(actions)))])
         finally:
-            self.time.thought(seconds, time.monotonic() - began)
+            if seconds is not None and not haste:
+                self.time.thought(seconds, time.monotonic() - began)
 
     def _snap(self, haste: int) -> Decision:
         """In time trouble: a sure win, else what the policy likes best, else anything."""
@@ -194,15 +199,22 @@ class PenumbraPlayer:
             cap = self.cap if self.track_all else self.time.cap(self.cap)
             try:
                 after = observed(x, observation, self.settings.ell, cap, seed)
-            except ImpossibleObservation as error:
+            except ValueError as error:
                 if self._ends(x, observation):
-                    self._over = True
+                    self._over = True  # unless the opponent moves all the same
                     return
                 self._recover(x, observation, seed, error)
             else:
                 self._trail.follow(x, observation, after)
                 agent.observe(after, action)
             self.time.tracked(len(agent.x.states))
+
+    def _not_over(self) -> None:
+        """Every state said that we took the king, and yet the game goes on: the set had lost the truth."""
+        self._over = False
+        observation = self._last_move
+        seed = int(self.agent.rng.integers(1 << 62))
+        self._recover(self.situation, observation, seed, ImpossibleObservation(f"{observation}, and the game goes on"))
 
     def _ends(self, x: Situation, observation: Observation) -> bool:
         """Whether our move must have taken the king: reconchess reports that move too."""

@@ -48,8 +48,10 @@ class TimeControl:
         self._last_sense: tuple[float, float] | None = None  # the clock, and when, at the sense of the turn before
         self._turn_ended_at = 0.0
         self._gains: deque[float] = deque(maxlen=3)
-        self._overhead = 0.0  # of this turn so far
+        self._overhead = 0.0  # of this turn so far, without overshooting
+        self._searched = False  # this turn
         self._overheads: deque[float] = deque(maxlen=8)
+        self._overshoot = 0.0  # the most that a search took beyond its time, fading
         self._planned: float | None = None  # seconds of thinking for this turn
         self._seconds_per_state = SECONDS_PER_STATE
         self._tracked = 0.0  # seconds of tracking this turn
@@ -102,14 +104,17 @@ class TimeControl:
         """So many states are held after it."""
         self._most_states = max(self._most_states, states)
 
-    def thought(self, asked: float | None, took: float) -> None:
-        """A step was given so many seconds and took so many."""
-        if asked is not None:
-            self._overhead += max(0.0, took - asked)
+    def thought(self, asked: float, took: float) -> None:
+        """A search was given so many seconds and took so many."""
+        self._overshoot = max(took - asked, 0.8 * self._overshoot)
+        self._searched = True
 
     def turn_ends(self) -> None:
         self._turn_ended_at = self._clock()
         self._overheads.append(self._overhead)
+        if not self._searched:  # it may be faster now, but that is not known
+            self._overshoot *= 0.97
+        self._searched = False
         if self._most_states >= SMALL_SET:
             measured = self._tracked / self._most_states
             self._seconds_per_state = max(measured, 0.5 * (measured + self._seconds_per_state))
@@ -121,7 +126,7 @@ class TimeControl:
     @property
     def overhead(self) -> float:
         """What a turn is expected to need beside thinking: a little more than the worst of the last few."""
-        return 1.25 * max(self._overheads, default=0.0) + 0.01
+        return 1.25 * max(self._overheads, default=0.0) + 1.5 * self._overshoot + 0.01
 
     @property
     def reserve(self) -> float:

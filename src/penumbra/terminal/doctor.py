@@ -27,7 +27,7 @@ def report() -> tuple[list[tuple[str, str]], list[str]]:
             found.append((package, importlib.metadata.version(package)))
         except importlib.metadata.PackageNotFoundError:
             problems.append(f"{package} is not installed: python -m pip install {package}")
-    engine = os.environ.get("STOCKFISH_EXECUTABLE") or shutil.which("stockfish") or "not found (nothing needs it yet)"
+    engine = os.environ.get("STOCKFISH_EXECUTABLE") or shutil.which("stockfish") or "not found (Trout needs it)"
     found.append(("stockfish", engine))
     return found, problems
 

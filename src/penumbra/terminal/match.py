@@ -16,12 +16,16 @@ def play_match(match: Match, as_json: bool, console: Console) -> bool:
     if console.is_terminal:
         score, interrupted = _with_bar(match, console)
     else:
-        score, interrupted = run(match, lambda score: None if as_json else print(game_line(match, score.results[-1])))
+        score, interrupted = run(match, lambda score: None if as_json else _print_last(match, score))
     if as_json:
         print(json.dumps(to_json(match, score, interrupted), indent=1))
     else:
         print(summary(match, score, interrupted))
     return not interrupted
+
+
+def _print_last(match: Match, score: Score) -> None:
+    print(game_line(match, score.results[-1]), flush=True)
 
 
 def _with_bar(match: Match, console: Console) -> tuple[Score, bool]:
