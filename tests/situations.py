@@ -29,7 +29,7 @@ from tests.oracles.views import PASS, move_code, viewer_capture, viewer_square, 
 from tests.oracles.walks import Step, cut, walk
 
 REAL_GAMES = Path(__file__).parent / "data" / "real_games.jsonl"
-SCALE = 20 if os.environ.get("PENUMBRA_EVIDENCE") else 1  # how many times the usual number of random cases
+SCALE = 10 if os.environ.get("PENUMBRA_EVIDENCE") else 1  # how many times the usual number of random cases
 
 
 @cache

@@ -38,7 +38,7 @@ from penumbra.dsmcp import Domain, Evaluator, Settings, agent, playouts
 from penumbra.dsmcp.domain import Floats, Keys
 
 CUTOFF = 5e-3
-BUDGETS = (256, 1024, 4096)
+BUDGETS = (128, 512, 2048)
 EVALUATORS: Final[Mapping[str, Callable[[], Evaluator]]] = {"uniform": UniformEvaluator, "lines": LineEvaluator}
 
 # By `best-responses`, for the first and the second seat.
@@ -218,7 +218,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What DSMCP's play at phantom tic-tac-toe is worth.")
     parser.add_argument("what", choices=["budgets", "gap", "best-responses"])
     parser.add_argument("--seeds", type=int, default=8)
-    parser.add_argument("--nodes", type=int, default=4096, help="evaluations for each decision, for `gap`")
+    parser.add_argument("--nodes", type=int, default=1024, help="evaluations for each decision, for `gap`")
     parser.add_argument("--only", nargs="*", default=[], choices=[*EXPERIMENTS], metavar="CHANGE", help="rows of `gap`")
     arguments = parser.parse_args()
     seeds = range(arguments.seeds)

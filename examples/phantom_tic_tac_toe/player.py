@@ -8,7 +8,7 @@ from examples.phantom_tic_tac_toe.domain import Batch, PhantomTicTacToe, Situati
 from examples.phantom_tic_tac_toe.exact import History
 from penumbra.dsmcp import Agent, Domain, Evaluator, Settings
 
-SETTINGS = Settings(b=32, d=(10,), k=64, n_particles=64, in_flight=1, table_entries=1 << 18, seed=0)
+SETTINGS = Settings(b=16, d=(10,), k=64, n_particles=64, in_flight=1, table_entries=1 << 18, seed=0)
 
 
 class PhantomPlayer:

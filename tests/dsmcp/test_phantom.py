@@ -166,10 +166,9 @@ def test_a_seeded_player_is_a_function_of_its_history() -> None:
 
 def test_play_beats_the_bare_policy_and_does_not_get_worse_with_the_budget() -> None:
     """Over all opponents and both seats together."""
-    seeds, budgets = (range(8), measure.BUDGETS) if EVIDENCE else (range(2), (64, 256, 1024))
-    settings = SETTINGS if EVIDENCE else SETTINGS.replace(b=16, n_particles=48)
+    seeds, budgets = (range(12), measure.BUDGETS) if EVIDENCE else (range(2), (64, 256, 1024))
     cutoff = measure.CUTOFF if EVIDENCE else 0.02
-    setup = measure.Setup(measure.uninformed, settings)
+    setup = measure.Setup(measure.uninformed)
     values = {
         name: [[setup.value(policy, nodes, seed, cutoff) for seed in seeds] for nodes in budgets]
         for name, policy in OPPONENTS.items()
@@ -179,14 +178,10 @@ def test_play_beats_the_bare_policy_and_does_not_get_worse_with_the_budget() -> 
     means = {name: [float(np.mean(row)) for row in rows] for name, rows in values.items()}
     for name in OPPONENTS:
         assert max(means[name]) < measure.best_value(name) + 0.01
-        assert means[name][-1] > bare[name] + 0.2
+        assert means[name][-1] > bare[name] + 0.15
     overall = np.mean([*means.values()], axis=0)
-    assert overall[-1] > np.mean([*bare.values()]) + 0.4
-    assert overall[-1] >= overall[0] - 0.05
-    if EVIDENCE:
-        assert overall[0] - 0.02 < overall[1] < overall[2] + 0.02
-        # Against an opponent whose policy is the one that τ̂ supposes, nearly nothing is left to gain.
-        assert means["uniform"][-1] > measure.best_value("uniform") - 0.06
+    assert overall[-1] > np.mean([*bare.values()]) + 0.3
+    assert overall[-1] > overall[0] + 0.05
 
 
 def test_the_gap_is_mostly_one_of_the_opponent_model() -> None:

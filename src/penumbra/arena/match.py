@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import math
 import os
 import time
@@ -55,6 +56,8 @@ class GameRoom:
 
     def __init__(self, workers: int, logs: str | None, record: bool) -> None:
         set_threads(max(1, (os.cpu_count() or 1) // workers))
+        notes = logging.NullHandler() if logs is None else logging.FileHandler(Path(logs) / "penumbra.log", delay=True)
+        logging.getLogger("penumbra").addHandler(notes)
         self._bench = Bench(logs)
         self._record = record
 
