@@ -210,29 +210,35 @@ StateSet StateSet::apply_move(Move request, const Outcome& outcome, bool ended) 
 StateSet StateSet::parents_by_expand(const StateSet& next, Square capture) const {
   const Seen seen = seen_by_opponent(capture);
   const HashIndex& index = next.index();
-  return keep_if([&](const Side& mover) {
+  StateSet kept = keep_if([&](const Side& mover) {
     bool found = false;
     Build sink{[&](const Side& side) { found = found || index.find(side, next.members_) != HashIndex::kAbsent; }};
     seen.successors(mover, sink);
     return found;
   });
+  kept.complete_ = complete_ && next.complete_;  // what a cut has lost may have had its parents here
+  return kept;
 }
 
 StateSet StateSet::parents_by_move(const StateSet& next, Move request, const Outcome& outcome, bool ended) const {
   require_turn(true, "parents_by_move");
   const HashIndex& index = next.index();
-  return keep_if([&](const Side& opponent) {
+  StateSet kept = keep_if([&](const Side& opponent) {
     Side after;
     return move_seen(opponent, request, outcome, ended, after) &&
            index.find(after, next.members_) != HashIndex::kAbsent;
   });
+  kept.complete_ = complete_ && next.complete_;
+  return kept;
 }
 
 StateSet StateSet::intersect(const StateSet& other) const {
   if (other.owner_ != owner_ || other.turn_ != turn_ || !(other.own_ == own_))
     throw std::invalid_argument("only sets of one owner at one moment can be intersected");
   const HashIndex& index = other.index();
-  return keep_if([&](const Side& side) { return index.find(side, other.members_) != HashIndex::kAbsent; });
+  StateSet kept = keep_if([&](const Side& side) { return index.find(side, other.members_) != HashIndex::kAbsent; });
+  kept.complete_ = complete_ && other.complete_;
+  return kept;
 }
 
 // Floyd's draw of n distinct positions, each subset equally likely, in increasing order.
