@@ -6,6 +6,7 @@ They read the synopsis alone: four planes of nine cells, see `domain.synopsis`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -69,6 +70,7 @@ class KnownOpponent:
 def evaluator_policy(evaluator: Evaluator) -> Policy:
     """The bare policy of an evaluator whose priors depend on the own side alone."""
 
+    @cache
     def policy(side: Side) -> Floats:
         actions = cells(~side.tried & (1 << CELLS) - 1)
         features = np.zeros((1, 4, CELLS), np.float32)

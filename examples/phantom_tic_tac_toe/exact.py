@@ -59,10 +59,12 @@ class Opponent:
     """The opponent's policy as arrays, and what it does to weights."""
 
     def __init__(self, policy: Policy) -> None:
+        by_side = np.zeros((FULL + 1, FULL + 1, CELLS))  # [marks, learnt, c]
+        for marks, learnt in np.ndindex(FULL + 1, FULL + 1):
+            if not marks & learnt and marks | learnt != FULL:
+                by_side[marks, learnt] = policy(Side(marks, learnt))
         own, s, cell = np.meshgrid(np.arange(FULL + 1), np.arange(FULL + 1), np.arange(CELLS), indexing="ij")
-        chance = np.zeros(own.shape)
-        for m, t in np.ndindex(FULL + 1, FULL):
-            chance[m, t] = policy(Side(t & ~m, t & m))
+        chance = by_side[s & ~own, s & own, cell]  # [M, s, c]
         tried = s | 1 << cell
         won = ((own >> cell & 1) == 0) & LINE[tried & ~own]
         over = won | (tried | own == FULL)

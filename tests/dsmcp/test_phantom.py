@@ -166,8 +166,8 @@ def test_a_seeded_player_is_a_function_of_its_history() -> None:
 
 def test_play_beats_the_bare_policy_and_does_not_get_worse_with_the_budget() -> None:
     """Over all opponents and both seats together."""
-    seeds, budgets = (range(12), measure.BUDGETS) if EVIDENCE else (range(2), (64, 256, 1024))
-    cutoff = measure.CUTOFF if EVIDENCE else 0.02
+    seeds, budgets = (range(12), measure.BUDGETS) if EVIDENCE else (range(2), (64, 256, 768))
+    cutoff = measure.CUTOFF if EVIDENCE else 0.03
     setup = measure.Setup(measure.uninformed)
     values = {
         name: [[setup.value(policy, nodes, seed, cutoff) for seed in seeds] for nodes in budgets]
