@@ -18,7 +18,7 @@ from penumbra.rbc.actions import PASS
 from tests.kernels import batch, fen_of
 from tests.oracles.chi_square import subset_statistic, upper_limit
 from tests.oracles.infostate import advance
-from tests.situations import SCALE, random_steps
+from tests.situations import random_steps
 
 ROOM = 1_000  # more states than any set here has
 
@@ -116,7 +116,7 @@ def test_pairs_are_kept_independently(keyed: bool) -> None:
 
 @pytest.mark.parametrize("keyed", [False, True])
 def test_the_truth_stays_and_each_row_has_its_own_limits(keyed: bool) -> None:
-    steps = random_steps(60 * SCALE, 12, 24)[1::3]
+    steps = random_steps(60, 12, 24)[1::3]
     rng = np.random.default_rng(0)
     mine, theirs = (rng.integers(1, 30, len(steps)).astype(np.int32) for _ in range(2))
     actor, other = batch(steps, [step.actor for step in steps]), batch(steps, [not step.actor for step in steps])

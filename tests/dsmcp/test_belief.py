@@ -186,23 +186,54 @@ def test_the_current_belief_is_never_empty() -> None:
     play_rbc(Hasty(), belief.current.x, at_random(3), at_random(4), 8, ell=16)
 
 
-def test_memory_stays_within_its_budget_for_200_moves() -> None:
-    fen = "4k3/1n4p1/8/8/8/8/1P4N1/4K3 w - - 0 1"
-    budget = 24_000_000
-    settings = RBC.replace(memory_budget=budget, n_particles=48, k=8)
+@pytest.mark.parametrize(
+    ("fen", "budget", "particles"),
+    [
+        ("4k3/1n6/8/8/8/8/6N1/4K3 w - - 0 1", 1_500_000, 200),  # beliefs fill the memory
+        ("4k3/1n4p1/8/8/8/8/1P4N1/4K3 w - - 0 1", 24_000_000, 32),  # sets do
+    ],
+)
+def test_memory_stays_within_its_budget_for_200_moves(fen: str, budget: int, particles: int) -> None:
+    settings = RBC.replace(memory_budget=budget, n_particles=particles, k=8, b=64)
     belief = belief_of(ReconBlindChess(), HeuristicEvaluator(), settings, rbc.start(True, fen))
     seen: list[int] = []
 
-    def look() -> None:
-        seen.append(belief.nbytes())
-        assert seen[-1] <= budget
-        assert belief.current.count > 0
+    class Watching(Observer[rbc.Situation]):
+        def observe(self, x: rbc.Situation, action: int | None = None, /) -> None:
+            belief.advance(x, action)
+            belief.refill(particles, math.inf)
+            seen.append(belief.nbytes())
+            assert belief.current.count > 0
 
     game = Game(fen, reversible_moves_limit=None)
-    play_rbc(Refilling(belief, look), belief.current.x, peacefully(1), peacefully(2), 200, game, ell=16, cap=0)
+    play_rbc(Watching(), belief.current.x, peacefully(1), peacefully(2), 200, game, ell=16, cap=0)
     assert (game.plies, len(seen)) == (200, 400)
-    assert max(seen) > 0.8 * budget
+    assert 0.8 * budget < max(seen) <= budget
     assert 2 < len(belief.steps) < 400
+
+
+def test_memory_stays_within_its_budget_while_beliefs_are_refilled() -> None:
+    settings = RBC.replace(n_particles=200, k=8)
+    belief = belief_of(ReconBlindChess(), HeuristicEvaluator(), settings, rbc.start(True))
+
+    class Waiting(Observer[rbc.Situation]):
+        def observe(self, x: rbc.Situation, action: int | None = None, /) -> None:
+            belief.advance(x, action)
+
+    play_rbc(Waiting(), belief.current.x, at_random(5), at_random(6), 6, ell=16)
+    empty, each = belief.nbytes(), belief.domain.particle_nbytes(16)
+    belief.settings = settings.replace(memory_budget=empty + 5 * 200 * each)  # beliefs of five steps, of twelve
+    most = 0
+
+    def watched() -> bool:
+        nonlocal most
+        most = max(most, sum(step.count for step in belief.steps))
+        return False
+
+    belief.refill(200, math.inf, watched)
+    assert 200 <= most <= 5 * 200
+    assert belief.nbytes() <= belief.settings.memory_budget
+    assert belief.current.count == 200
 
 
 # -- an opponent whose policy is known

@@ -39,6 +39,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "keyed cuts": {"cut": "keyed", "in_flight": 2},
     "no static analysis": {"static_analysis": False},
     "beliefs by bandit": {"belief_bandit": "paper"},
+    "beliefs by bandit, all at once": {"belief_bandit": "paper", "b": 20},
     "memory in the key": {"memory_in_key": True},
     "by mean": {"choice": "mean"},
     "by visits": {"choice": "visits"},
