@@ -158,7 +158,13 @@ def test_bench_states_measures_the_agreed_rows(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(states, "MEMORY_STATES", 40_000)
     monkeypatch.setattr(states, "SCALES", (10, 100, 10**9))
     rows = states.run(0.05)
-    assert [row.name for row in rows] == ["states.expand", "states.scaling.10", "states.scaling.100", "states.memory"]
+    assert [row.name for row in rows] == [
+        "states.expand",
+        "states.expand.tight",
+        "states.scaling.10",
+        "states.scaling.100",
+        "states.memory",
+    ]
     assert rows[0].peer == "python-chess"
     assert rows[-1].value <= 40  # bytes per state
 

@@ -1,10 +1,13 @@
 // Collects the distinct successors of many states, on all cores, in an order that does not depend on their number.
 //
 // Writing a successor down is ten times cheaper than finding out whether it is new, and the latter is cheap only in the
-// cache. So parents are taken in large rounds: chunks of them write their successors into blocks, one chain of blocks
-// per partition of the hash space; then each partition, small enough for the cache, takes its chains in the order of the
-// chunks and keeps what it does not have. Past the cap, a state is kept only if its hash ranks low under a salt: a
-// uniform draw of the distinct states, made without holding the rest.
+// cache. So chunks of parents write their successors into blocks, one chain of blocks per partition of the hash space;
+// then each partition, small enough for the cache, takes its chains in the order of the chunks and keeps what it does
+// not have. Successors too many to be written down at once come in rounds, each over all parents and a part of the hash
+// space: making them again costs less than taking up a partition again.
+//
+// With a cap, a state is kept only if its hash ranks low under a salt: a uniform draw of the distinct states, made
+// without holding the rest. Rounds then go over parts of the parents, and the bar rises from round to round.
 #pragma once
 
 #include <algorithm>
@@ -32,11 +35,15 @@ class Chunk {
     cursors_.assign(partitions, 0);
   }
 
-  void write(std::size_t partition, const Side& side) {
+  // Inlined, so that a successor goes from registers into its block: read back from the stack by wider loads than it was
+  // stored with, it would wait for the stores.
+  [[gnu::always_inline]] void write(std::size_t partition, const Side& side) {
     std::uint32_t& cursor = cursors_[partition];
     if (cursor % kBlock == 0) [[unlikely]]
       open_block(partition);
-    arena_[cursor++] = side;
+    Side& place = arena_[cursor++];
+    for (int p = 0; p < 3; ++p) place.planes[p] = side.planes[p];
+    place.hash = side.hash;
   }
 
   // About how many successors a partition has got, at most one block too many.
@@ -66,7 +73,7 @@ class Chunk {
     for (int line = 0; line < 8; ++line) __builtin_prefetch(start + 64 * line);
   }
 
-  void open_block(std::size_t partition) {
+  [[gnu::noinline]] void open_block(std::size_t partition) {
     const auto block = static_cast<std::uint32_t>(chain_.size());
     if (heads_[partition] == kNone)
       heads_[partition] = block;
@@ -88,45 +95,36 @@ class Collector {
  public:
   // `expected` successors only size the work: a few thousand are collected at once, on one core.
   Collector(std::size_t expected, const Limit& limit)
-      : salt_(scramble(limit.seed + 0x9E3779B97F4A7C15ULL)), cap_(limit.cap), keep_(limit.keep) {
+      : salt_(scramble(limit.seed + 0x9E3779B97F4A7C15ULL)), cap_(limit.cap), keep_(limit.keep), expected_(expected) {
     while (bits_ < kMostBits && (expected >> bits_) > kPerPartition) ++bits_;
     partitions_.resize(std::size_t{1} << bits_);
   }
 
-  // successors(parent, emit) calls emit(side) for each successor of one parent; `branching` is about how many.
+  // successors(parent, emit) calls emit(side) for each successor of one parent.
   template <class Successors>
-  void run(const Buffer<Side>& parents, std::size_t branching, const Successors& successors) {
-    const std::size_t n = parents.size();
-    // With a cap, shorter rounds raise the bar early, and what cannot stay is not even written down.
+  void run(const Buffer<Side>& parents, const Successors& successors) {
+    const std::size_t parts = partitions_.size(), n = parents.size();
     const std::size_t per_round = cap_ ? std::clamp(8 * cap_, kSlack * 8, kPerRound) : kPerRound;
-    const std::size_t round = std::max<std::size_t>(per_round / branching, 1);
-    const std::size_t chunk = bits_ == 0 ? round : (std::min(n, round) + kChunks - 1) / kChunks;
-    std::atomic<std::uint64_t> generated{0};
-    chunks_.resize(bits_ == 0 ? 1 : kChunks);
-    for (std::size_t start = 0; start < n; start += round) {
-      const std::size_t stop = std::min(n, start + round);
-      const int used = static_cast<int>((stop - start + chunk - 1) / chunk);
-      parallel_for(used, [&](int c) {
-        Chunk& out = chunks_[c];
-        out.start(partitions_.size(), std::min(stop - start, chunk) * branching);
-        std::uint64_t made = 0;
-        const auto emit = [&](const Side& side) {
-          ++made;
-          if (threshold_ == kEverything || salted(side.hash, salt_) <= threshold_)
-            out.write((side.hash >> 1) >> (63 - bits_), side);
-        };
-        const std::size_t end = std::min(stop, start + (c + 1) * chunk);
-        for (std::size_t i = start + c * chunk; i < end; ++i) successors(parents[i], emit);
-        generated.fetch_add(made, std::memory_order_relaxed);
-      });
-      if (n <= round)
-        gather_once(used);
-      else
-        parallel_for(static_cast<int>(partitions_.size()), [&](int p) { gather(p, used, partitions_[p]); });
-      while (cap_ && total() > 2 * cap_ + kSlack) tighten(threshold_ / 2);
+    const std::size_t rounds = (expected_ + per_round - 1) / per_round;
+    if (rounds <= 1 || !cap_) {
+      Buffer<Side> all;
+      const std::size_t shares = std::clamp<std::size_t>(rounds, 1, std::min(parts, kMostRounds));
+      for (std::size_t r = 0; r < shares; ++r) {
+        const std::size_t first = parts * r / shares, last = parts * (r + 1) / shares;
+        generated_ = write(parents, 0, n, first, last, expected_ / shares, successors);
+        gather_behind(all, first, last);
+      }
+      partitions_.resize(1);
+      partitions_[0] = std::move(all);
+    } else {
+      for (std::size_t r = 0; r < rounds; ++r) {
+        generated_ +=
+            write(parents, n * r / rounds, n * (r + 1) / rounds, 0, parts, expected_ / rounds, successors);
+        parallel_for(static_cast<int>(parts), [&](int p) { gather(p, 0, partitions_[p]); });
+        while (total() > 2 * cap_ + kSlack) tighten(threshold_ / 2);
+      }
     }
     chunks_.clear();
-    generated_ = generated.load();
   }
 
   // Hands over the members; true if some had to go.
@@ -161,34 +159,60 @@ class Collector {
   std::uint64_t generated() const { return generated_; }
 
  private:
-  // Adds to `members` what the chunks hold of one partition and it does not have yet.
-  void gather(int p, int used, Buffer<Side>& members) const {
-    std::size_t coming = 0;
-    for (int c = 0; c < used; ++c) coming += chunks_[c].count(p);
-    static thread_local HashIndex index;  // stays in the cache from partition to partition
-    index.build(members, members.size() + coming / 2);
-    members.reserve(members.size() + coming / 2);
-    for (int c = 0; c < used; ++c)
-      chunks_[c].for_each_block(p, [&](const Side* sides, std::size_t size) { index.insert(sides, size, members); });
+  // Writes down the successors of some parents that belong to some partitions; how many there were in all.
+  template <class Successors>
+  std::uint64_t write(const Buffer<Side>& parents, std::size_t start, std::size_t stop, std::size_t first,
+                      std::size_t last, std::size_t expected, const Successors& successors) {
+    const std::size_t n = stop - start;
+    chunks_.resize(bits_ == 0 ? 1 : std::clamp<std::size_t>(n, 1, kChunks));
+    std::atomic<std::uint64_t> generated{0};
+    parallel_for(static_cast<int>(chunks_.size()), [&](int c) {
+      Chunk& out = chunks_[c];
+      out.start(last - first, expected / chunks_.size());
+      std::uint64_t made = 0;
+      const auto emit = [&](const Side& side) {
+        ++made;
+        const std::size_t partition = ((side.hash >> 1) >> (63 - bits_)) - first;
+        if (partition < last - first && (threshold_ == kEverything || salted(side.hash, salt_) <= threshold_))
+          out.write(partition, side);
+      };
+      const std::size_t end = start + n * (c + 1) / chunks_.size();
+      for (std::size_t i = start + n * c / chunks_.size(); i < end; ++i) successors(parents[i], emit);
+      generated.fetch_add(made, std::memory_order_relaxed);
+    });
+    return generated.load();
   }
 
-  // The only round: each partition is gathered in memory that stays in the cache and written behind the one before it,
-  // so that all end up in one piece.
-  void gather_once(int used) {
-    const std::size_t parts = partitions_.size();
-    std::size_t most = 0;
-    for (std::size_t p = 0; p < parts; ++p)
-      for (int c = 0; c < used; ++c) most += chunks_[c].count(p);
-    Buffer<Side> all;
+  // Adds to `members` what the chunks hold of one partition and it does not have yet.
+  void gather(std::size_t partition, std::size_t first, Buffer<Side>& members) const {
+    std::size_t coming = 0;
+    for (const Chunk& chunk : chunks_) coming += chunk.count(partition - first);
+    static thread_local HashIndex own;  // stays in the cache from partition to partition
+    HashIndex& index = own;
+    index.build(members, members.size() + coming / 2);
+    members.reserve(members.size() + coming / 2);
+    for (const Chunk& chunk : chunks_)
+      chunk.for_each_block(partition - first,
+                           [&](const Side* sides, std::size_t size) { index.insert(sides, size, members); });
+  }
+
+  // Each partition is gathered in memory that stays in the cache and written behind the one before it, so that all end
+  // up in one piece.
+  void gather_behind(Buffer<Side>& all, std::size_t first, std::size_t last) {
+    const std::size_t parts = last - first;
+    std::size_t most = all.size();
+    for (const Chunk& chunk : chunks_)
+      for (std::size_t p = 0; p < parts; ++p) most += chunk.count(p);
     all.reserve(most);
     std::vector<std::atomic<std::size_t>> starts(parts + 1);
+    starts[0].store(all.size(), std::memory_order_relaxed);
     for (std::size_t p = 1; p <= parts; ++p) starts[p].store(kUnknown, std::memory_order_relaxed);
     parallel_for(static_cast<int>(parts), [&](int p) {
       static thread_local Buffer<Side> members;
       members.clear();
       std::exception_ptr error;
       try {
-        gather(p, used, members);
+        gather(first + p, first, members);
       } catch (...) {  // out of memory: the partitions behind must not wait for ever
         error = std::current_exception();
         members.clear();
@@ -201,8 +225,6 @@ class Collector {
       if (error) std::rethrow_exception(error);
     });
     all.resize(starts[parts].load());
-    partitions_.resize(1);
-    partitions_[0] = std::move(all);
   }
 
   std::size_t total() const {
@@ -222,17 +244,19 @@ class Collector {
     });
   }
 
-  static constexpr int kMostBits = 10;
+  static constexpr int kMostBits = 12;
   static constexpr std::size_t kPerPartition = 1 << 16;  // successors, about a third of them distinct
-  static constexpr std::size_t kPerRound = std::size_t{1} << 24;
+  static constexpr std::size_t kPerRound = std::size_t{1} << 24;  // half a gigabyte
+  static constexpr std::size_t kMostRounds = 3;                   // past that, larger ones
   static constexpr std::size_t kSlack = 4096;
-  static constexpr int kChunks = 32;
+  static constexpr std::size_t kChunks = 32;
   static constexpr std::uint64_t kEverything = ~std::uint64_t{0};
   static constexpr std::size_t kUnknown = ~std::size_t{0};
 
   std::uint64_t salt_;
   std::size_t cap_;
   const Side* keep_;
+  std::size_t expected_;
   int bits_ = 0;
   std::uint64_t threshold_ = kEverything;
   std::uint64_t generated_ = 0;

@@ -90,7 +90,7 @@ StateSet StateSet::expand(Square capture, const Limit& limit) const {
   const Seen seen = seen_by_opponent(capture);
   StateSet next = after_opponent(capture);
   Collector collector(size() * seen.branching(), limit);
-  collector.run(members_, seen.branching(), [&](const Side& mover, const auto& emit) {
+  collector.run(members_, [&](const Side& mover, const auto& emit) {
     Build sink{emit};
     seen.successors(mover, sink);
   });
@@ -108,12 +108,12 @@ std::pair<StateSet, StateSet> StateSet::expand_and_sense(Square capture, Square 
   truth.visible(want);
   const Bitboard mask = mirror(window(center));
   Collector all(size() * seen.branching(), before);
-  all.run(members_, seen.branching(), [&](const Side& mover, const auto& emit) {
+  all.run(members_, [&](const Side& mover, const auto& emit) {
     Build sink{emit};
     seen.successors(mover, sink);
   });
   Collector some(size() * 2, after);
-  some.run(members_, seen.branching(), [&](const Side& mover, const auto& emit) {
+  some.run(members_, [&](const Side& mover, const auto& emit) {
     Build sink{[&](const Side& side) {
       Bitboard shown[3];
       side.visible(shown);
@@ -192,7 +192,7 @@ StateSet StateSet::apply_move(Move request, const Outcome& outcome, bool ended) 
     throw std::invalid_argument("move " + square_name(from_of(request)) + square_name(to_of(request)) +
                                 " (seen by its player) is not on the list of moves");
   Collector collector(size(), {});
-  collector.run(members_, 1, [&](const Side& opponent, const auto& emit) {
+  collector.run(members_, [&](const Side& opponent, const auto& emit) {
     Side after;
     if (move_seen(opponent, request, outcome, ended, after)) emit(after);
   });

@@ -45,6 +45,12 @@ def rate(work: Callable[[], int], seconds: float) -> float:
             return done / elapsed
 
 
+def rates(works: Sequence[Callable[[], int]], seconds: float, slices: int = 4) -> list[float]:
+    """The rate of each kind of work, `seconds` for each, in turns: a machine that slows down slows all of them."""
+    turns = [[rate(work, seconds / slices) for work in works] for _ in range(slices)]
+    return [slices / sum(1 / speed for speed in speeds) for speeds in zip(*turns, strict=True)]
+
+
 def to_json(rows: Sequence[Row]) -> str:
     """One list of objects."""
     return json.dumps([row.as_dict() for row in rows], indent=2)
