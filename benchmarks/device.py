@@ -16,8 +16,9 @@ from penumbra.bench.search import SEED, measure, middle_game, refill_row
 from penumbra.core import MOVE, PASS, START_FEN, StateSet, advance, set_threads, threads
 from penumbra.dsmcp import Settings
 from penumbra.dsmcp.domain import Legal
+from penumbra.network.architecture import Architecture
 from penumbra.network.heuristic import HeuristicEvaluator
-from penumbra.network.model import Architecture, Network
+from penumbra.network.model import Network
 from penumbra.network.torch_evaluator import TorchEvaluator
 
 

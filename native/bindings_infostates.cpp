@@ -320,10 +320,10 @@ void bind_examples(nb::module_& m) {
         out["missed_win"] = column(e.missed_win);
         return out;
       },
-      "records"_a, "limit"_a = 128, "multiplicity"_a = 1, "cap"_a = 10000, "seed"_a = 0, "settle"_a = true,
+      "records"_a, "limit"_a = 128, "multiplicity"_a = 1, "cap"_a = 5000, "seed"_a = 0, "settle"_a = true,
       nb::sig(
           "def make_examples(records: collections.abc.Sequence[GameRecord], limit: int = 128, multiplicity: int = 1, "
-          "cap: int = 10000, seed: int = 0, settle: bool = True) -> dict[str, numpy.typing.NDArray[typing.Any]]"),
+          "cap: int = 5000, seed: int = 0, settle: bool = True) -> dict[str, numpy.typing.NDArray[typing.Any]]"),
       "Every sense and move step of both players of each game, `multiplicity` rows each; see "
       "penumbra.training.examples.");
 }

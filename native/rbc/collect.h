@@ -118,8 +118,7 @@ class Collector {
       partitions_[0] = std::move(all);
     } else {
       for (std::size_t r = 0; r < rounds; ++r) {
-        generated_ +=
-            write(parents, n * r / rounds, n * (r + 1) / rounds, 0, parts, expected_ / rounds, successors);
+        generated_ += write(parents, n * r / rounds, n * (r + 1) / rounds, 0, parts, expected_ / rounds, successors);
         parallel_for(static_cast<int>(parts), [&](int p) { gather(p, 0, partitions_[p]); });
         while (total() > 2 * cap_ + kSlack) tighten(threshold_ / 2);
       }
@@ -245,7 +244,7 @@ class Collector {
   }
 
   static constexpr int kMostBits = 12;
-  static constexpr std::size_t kPerPartition = 1 << 16;  // successors, about a third of them distinct
+  static constexpr std::size_t kPerPartition = 1 << 16;           // successors, about a third of them distinct
   static constexpr std::size_t kPerRound = std::size_t{1} << 24;  // half a gigabyte
   static constexpr std::size_t kMostRounds = 3;                   // past that, larger ones
   static constexpr std::size_t kSlack = 4096;

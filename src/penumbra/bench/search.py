@@ -66,7 +66,8 @@ def network_rows(seconds: float, batches: tuple[int, ...] = (256, 1024)) -> list
     try:
         import torch
 
-        from penumbra.network.model import Architecture, Network
+        from penumbra.network.architecture import Architecture
+        from penumbra.network.model import Network
         from penumbra.network.torch_evaluator import TorchEvaluator
     except ImportError:
         return []

@@ -2,13 +2,14 @@
 
 The sets come from a game in which White always passes and learns nothing but that none of its pieces was taken.
 Successors are counted before duplicates go; the time includes that of removing them. Two peers do the same with
-python-chess: as its users write it, each successor a copy of the board kept under its FEN; and as fast as it goes, moves
-pushed and popped on one board and the bitboards kept.
+python-chess: as its users write it, each successor a copy of the board kept under its FEN; and as fast as it goes,
+moves pushed and popped on one board and the bitboards kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 
@@ -99,10 +100,8 @@ def _resident(field: str) -> int:
 
 
 def _forget_peak() -> None:
-    try:
+    with suppress(OSError):  # where that cannot be, the peak is that of the whole run
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass  # the peak is then that of the whole run
 
 
 def _expansions(states: StateSet) -> Callable[[], int]:

@@ -18,18 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from penumbra.core import ACTIONS
-
-PLANES = 104
-PIECE_KINDS, PIECE_COUNTS = 12, 18
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """The size of a network and the names of its headsets."""
-
-    n_width: int = 128
-    n_depth: int = 10
-    headsets: tuple[str, ...] = ("All", "Top")
+from penumbra.network.architecture import PIECE_COUNTS, PIECE_KINDS, PLANES, Architecture
 
 
 @dataclass

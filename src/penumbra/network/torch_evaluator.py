@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from penumbra.dsmcp.domain import Features, Floats, Legal
-from penumbra.network.model import PLANES, Network, unpack
+from penumbra.network.architecture import PLANES
+from penumbra.network.model import Network, unpack
 
 SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048)
 

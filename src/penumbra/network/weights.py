@@ -11,7 +11,8 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from penumbra.network.model import PLANES, Architecture, Network
+from penumbra.network.architecture import PLANES, Architecture
+from penumbra.network.model import Network
 
 FORMAT = "penumbra-1"
 

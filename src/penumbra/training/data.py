@@ -1,23 +1,28 @@
 """Examples on the device that trains: made once from games, then drawn from at random, headset by headset.
 
-A headset learns from some players' steps: `All` from everybody's, `Top` from those of the players named so, and any
-other name from the steps of the player of that name. Legal actions are padded to a fixed width, so that a batch is a
-gather.
+A headset learns from the steps of the players that its plan names. Legal actions are padded to a fixed width, so that a
+batch is a gather. A table can be filled by another thread while it is drawn from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from penumbra.arena.rating import rate
 from penumbra.core import GameRecord
-from penumbra.training.examples import Examples, ExampleSettings, clean, make_examples
+from penumbra.training.examples import Cleaned, Examples, ExampleSettings, clean, make_examples
+from penumbra.training.recipe import EVERYBODY, THE_BEST, Plan
 
 MOST_LEGAL = 160  # actions kept of one row; rows with more are left out
+CHUNK = 256  # games made into examples at a time
+Mask = NDArray[np.bool_]
 
 
 @dataclass
@@ -32,86 +37,172 @@ class Batch:
     pieces: Tensor  # int64[B, 12]
 
 
-@dataclass
-class Table:
-    """All examples of some games, on one device, and the rows that each headset learns from."""
+COLUMNS = {  # of a table: as in a batch, but narrow
+    "planes": (torch.int64, (104,)),
+    "legal": (torch.int16, (MOST_LEGAL,)),
+    "target": (torch.uint8, ()),
+    "outcome": (torch.int8, ()),
+    "soon": (torch.bool, (2,)),
+    "pieces": (torch.uint8, (12,)),
+}
 
-    columns: Batch
-    rows: dict[str, Tensor]  # int64 row numbers, by headset
-    report: str
+
+@dataclass
+class Tally:
+    """What became of the examples."""
+
+    games: int = 0
+    rows: int = 0  # made
+    kept: int = 0  # that some headset learns from
+    flagged: int = 0  # from sets that a cap has cut
+    too_small: int = 0  # of these with fewer than ℓ states, left out
+    missed_win: int = 0  # of games that the loser could have won by force, left out
+    too_wide: int = 0  # with more legal actions than a row holds, left out
+
+    def add(self, games: int, cleaned: Cleaned, fitting: int, kept: int) -> None:
+        self.games += games
+        self.rows += cleaned.rows
+        self.kept += kept
+        self.flagged += cleaned.flagged
+        self.too_small += cleaned.too_small
+        self.missed_win += cleaned.missed_win
+        self.too_wide += len(cleaned.examples) - fitting
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kept:,} of {self.rows:,} examples of {self.games:,} games; {self.flagged / max(self.rows, 1):.1%} "
+            f"from sets cut by the cap; left out: {self.too_small:,} cut and too small, {self.missed_win:,} of games "
+            f"with a missed win, {self.too_wide:,} with over {MOST_LEGAL} legal actions"
+        )
+
+
+class Table:
+    """All examples of some games, on one device, and the rows that each headset learns from.
+
+    `records` are used in an order drawn by the seed, so that a table half filled is like a whole one.
+    """
+
+    def __init__(
+        self,
+        records: Sequence[GameRecord],
+        plans: Mapping[str, Plan],
+        top: Iterable[str],
+        settings: ExampleSettings,
+        device: str,
+    ) -> None:
+        order = np.random.default_rng(settings.seed).permutation(len(records))
+        self.records = [records[i] for i in order]
+        self.plans = plans
+        self.top = sorted(top)
+        self.settings = settings
+        self.device = torch.device(device)
+        most = sum(self._most_rows(record) for record in records)
+        self.columns = {
+            name: torch.empty((most, *shape), dtype=dtype, device=self.device)
+            for name, (dtype, shape) in COLUMNS.items()
+        }
+        self.rows = {name: torch.empty(most, dtype=torch.int32, device=self.device) for name in plans}
+        self.counts = dict.fromkeys(plans, 0)  # rows of each headset so far
+        self.tally = Tally()
+
+    def _most_rows(self, record: GameRecord) -> int:
+        """A sense and a move at each ply, as often as the keenest headset wants."""
+        plies = (len(record.moves) + 1) // 2  # of each player
+        return 2 * plies * sum(self._multiplicity(name) for name in (record.white_name, record.black_name))
+
+    def _multiplicity(self, player: str) -> int:
+        wanted = (p.multiplicity for p in self.plans.values() if learns_from(p, np.array([player]), self.top)[0])
+        return max(wanted, default=0)
+
+    def fill(self, progress: Callable[[Tally], None] = lambda tally: None, stop: threading.Event | None = None) -> None:
+        """Makes the examples, some games at a time."""
+        for first in range(0, len(self.records), CHUNK):
+            if stop is not None and stop.is_set():
+                return
+            self._add(self.records[first : first + CHUNK], first)
+            progress(self.tally)
+
+    def _add(self, records: Sequence[GameRecord], first: int) -> None:
+        settings = self.settings
+        cleaned = clean(make_examples(records, settings.with_seed(settings.seed + first)), settings.limit)
+        fitting = cleaned.examples.take(np.flatnonzero(np.diff(cleaned.examples.legal_offsets) <= MOST_LEGAL))
+        examples, chosen = self._wanted(fitting, records)
+        start, stop = self.tally.kept, self.tally.kept + len(examples)
+        legal, target = pad_legal(examples)
+        values = {
+            "planes": examples.synopses.view(np.int64),
+            "legal": legal,
+            "target": target,
+            "outcome": examples.outcomes,
+            "soon": np.stack([examples.soon_won, examples.soon_lost], axis=1),
+            "pieces": examples.piece_counts,
+        }
+        for name, value in values.items():
+            self.columns[name][start:stop] = torch.from_numpy(np.ascontiguousarray(value)).to(self.device)
+        for headset, mask in chosen.items():
+            rows = torch.from_numpy((np.flatnonzero(mask) + start).astype(np.int32))
+            count = self.counts[headset]
+            self.rows[headset][count : count + len(rows)] = rows.to(self.device)
+            self.counts[headset] = count + len(rows)  # only now can they be drawn
+        self.tally.add(len(records), cleaned, len(fitting), len(examples))
+
+    def _wanted(self, examples: Examples, records: Sequence[GameRecord]) -> tuple[Examples, dict[str, Mask]]:
+        """The examples that some headset learns from, and which of them each does."""
+        players = players_of(examples, records)
+        masks = {
+            headset: learns_from(plan, players, self.top) & (examples.draws < plan.multiplicity)
+            for headset, plan in self.plans.items()
+        }
+        some = np.logical_or.reduce(list(masks.values()))
+        return examples.take(np.flatnonzero(some)), {headset: mask[some] for headset, mask in masks.items()}
 
     def draw(self, headset: str, size: int, generator: torch.Generator) -> Batch:
         """A random batch of one headset, with replacement."""
-        rows = self.rows[headset]
-        chosen = rows[torch.randint(len(rows), (size,), generator=generator, device=rows.device)]
-        return self.take(chosen)
+        chosen = torch.randint(self.counts[headset], (size,), generator=generator, device=self.device)
+        return self.take(self.rows[headset][chosen].long())
 
     def take(self, rows: Tensor) -> Batch:
-        c = self.columns
-        legal, pieces = c.legal[rows].long(), c.pieces[rows].long()
-        return Batch(c.planes[rows], legal, c.target[rows], c.outcome[rows], c.soon[rows], pieces)
+        c = {name: column[rows] for name, column in self.columns.items()}
+        return Batch(
+            c["planes"],
+            c["legal"].long(),
+            c["target"].long(),
+            c["outcome"].float(),
+            c["soon"].float(),
+            c["pieces"].long(),
+        )
 
     def in_order(self, headset: str, size: int) -> Iterator[Batch]:
-        for rows in self.rows[headset].split(size):
-            yield self.take(rows)
+        for rows in self.rows[headset][: self.counts[headset]].split(size):
+            yield self.take(rows.long())
 
 
-def build(
-    records: Sequence[GameRecord],
-    headsets: Iterable[str],
-    top: Iterable[str],
-    settings: ExampleSettings,
-    device: str,
-    chunk: int = 512,
-) -> Table:
-    """Walks the games `chunk` at a time; what does not belong into training is left out."""
-    parts: list[tuple[Examples, list[str]]] = []
-    rows = kept = 0
-    for first in range(0, len(records), chunk):
-        some = records[first : first + chunk]
-        cleaned = clean(make_examples(some, settings), settings.limit)
-        examples = cleaned.examples
-        narrow = np.flatnonzero(np.diff(examples.legal_offsets) <= MOST_LEGAL)
-        examples = examples.take(narrow)
-        names = [
-            some[game].white_name if white else some[game].black_name
-            for game, white in zip(examples.games, examples.players, strict=True)
-        ]
-        rows += cleaned.rows
-        kept += len(examples)
-        parts.append((examples, names))
-    players = np.array([name for _, names in parts for name in names])
-    columns = to_device([examples for examples, _ in parts], device)
-    best = set(top)
-    by_headset = {}
-    for headset in headsets:
-        wanted = best if headset == "Top" else {headset}
-        chosen = np.ones(len(players), bool) if headset == "All" else np.isin(players, list(wanted))
-        by_headset[headset] = torch.from_numpy(np.flatnonzero(chosen)).to(device)
-    return Table(columns, by_headset, f"{kept:,} of {rows:,} examples of {len(records):,} games")
+def top_players(records: Iterable[GameRecord]) -> list[str]:
+    """The top third by rating."""
+    results = [(record.white_name, record.black_name, record.winner, 1) for record in records]
+    return [rating.name for rating in rate(results).players if rating.top]
 
 
-def to_device(parts: Sequence[Examples], device: str) -> Batch:
-    def column(values: Iterable[np.ndarray]) -> Tensor:
-        return torch.cat([torch.from_numpy(np.ascontiguousarray(value)) for value in values]).to(device)
-
-    padded = [pad_legal(part) for part in parts]
-    return Batch(
-        column(part.synopses.view(np.int64) for part in parts),
-        column(legal for legal, _ in padded),
-        column(target for _, target in padded),
-        column(part.outcomes.astype(np.float32) for part in parts),
-        column(np.stack([part.soon_won, part.soon_lost], axis=1).astype(np.float32) for part in parts),
-        column(part.piece_counts for part in parts),
-    )
+def players_of(examples: Examples, records: Sequence[GameRecord]) -> NDArray[np.str_]:
+    """Who acted in each row."""
+    white = np.array([record.white_name for record in records])[examples.games]
+    black = np.array([record.black_name for record in records])[examples.games]
+    return np.where(examples.players, white, black)
 
 
-def pad_legal(examples: Examples) -> tuple[np.ndarray, np.ndarray]:
-    """int16[N, MOST_LEGAL] legal actions, and int64[N] where among them the chosen one stands."""
+def learns_from(plan: Plan, players: NDArray[np.str_], top: Sequence[str]) -> Mask:
+    """Which rows a headset learns from."""
+    if plan.players == EVERYBODY:
+        return np.ones(len(players), bool)
+    return np.isin(players, list(top) if plan.players == THE_BEST else list(plan.players))
+
+
+def pad_legal(examples: Examples) -> tuple[NDArray[np.int16], NDArray[np.uint8]]:
+    """int16[N, MOST_LEGAL] legal actions, and uint8[N] where among them the chosen one stands."""
     counts = np.diff(examples.legal_offsets)
     rows = np.repeat(np.arange(len(examples)), counts)
     within = np.arange(len(rows)) - np.repeat(examples.legal_offsets[:-1], counts)
     legal = np.full((len(examples), MOST_LEGAL), -1, dtype=np.int16)
     legal[rows, within] = examples.legal
     target = (legal == examples.actions[:, None]).argmax(axis=1)
-    return legal, target.astype(np.int64)
+    return legal, target.astype(np.uint8)

@@ -8,7 +8,7 @@ is left out by `clean`, which says how much that was.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ class ExampleSettings:
     seed: int = 0
     settle: bool = True  # look for forced wins that the loser missed
 
+    def with_seed(self, seed: int) -> ExampleSettings:
+        return replace(self, seed=seed)
+
 
 @dataclass(frozen=True)
 class Examples:
@@ -45,6 +48,7 @@ class Examples:
     soon_won: NDArray[np.bool_]  # [N] won within five steps at which this player acts, this one included
     soon_lost: NDArray[np.bool_]  # [N] lost so
     piece_counts: NDArray[np.uint8]  # [N, 12] in truth: own P N B R Q K, opposing P N B R Q K
+    draws: NDArray[np.int32]  # [N] which of the draws of its step, from 0
     set_sizes: NDArray[np.int64]  # [N] states tracked; past the cap, the cap
     games: NDArray[np.int32]  # [N] which of the records given
     plies: NDArray[np.int32]  # [N] which turn of that game, from 0
@@ -104,7 +108,8 @@ def make_examples(records: Sequence[GameRecord], settings: ExampleSettings | Non
     columns = core.make_examples(records, s.limit, s.multiplicity, s.cap, s.seed, s.settle)
     for flag in ("soon_won", "soon_lost", "players", "cut", "missed_win"):
         columns[flag] = columns[flag].view(np.bool_)
-    return Examples(**columns)
+    draws = np.arange(len(columns["actions"]), dtype=np.int32) % s.multiplicity
+    return Examples(draws=draws, **columns)
 
 
 def clean(examples: Examples, limit: int) -> Cleaned:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from penumbra.network.model import Heads
 from penumbra.training.data import Batch
-
-
-@dataclass(frozen=True)
-class Weights:
-    policy: float = 1.0
-    value: float = 1.0
-    soon: float = 0.2
-    pieces: float = 0.1
+from penumbra.training.recipe import LossWeights
 
 
 def legal_logits(heads: Heads, batch: Batch) -> Tensor:
@@ -37,25 +28,10 @@ def losses(heads: Heads, batch: Batch) -> dict[str, Tensor]:
     }
 
 
-def total(parts: dict[str, Tensor], weights: Weights) -> Tensor:
+def total(parts: dict[str, Tensor], weights: LossWeights) -> Tensor:
     return (
         weights.policy * parts["policy"]
         + weights.value * parts["value"]
         + weights.soon * parts["soon"]
         + weights.pieces * parts["pieces"]
     )
-
-
-@torch.no_grad()
-def accuracies(heads: Heads, batch: Batch) -> dict[str, tuple[float, int]]:
-    """Top-1, top-5 and winner accuracy as (hits, of how many); drawn games have no winner."""
-    order = legal_logits(heads, batch).topk(5, dim=1).indices
-    hits = order == batch.target[:, None]
-    decided = batch.outcome != 0
-    right = (heads.value.sign() == batch.outcome.sign()) & decided
-    n = len(batch.target)
-    return {
-        "top1": (float(hits[:, 0].sum()), n),
-        "top5": (float(hits.any(dim=1).sum()), n),
-        "winner": (float(right.sum()), int(decided.sum())),
-    }

@@ -1,0 +1,23 @@
+"""The size of a network and what it reads and says, for those who do not need torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PLANES = 104
+PIECE_KINDS, PIECE_COUNTS = 12, 18
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The size of a network and the names of its headsets."""
+
+    n_width: int = 128
+    n_depth: int = 10
+    headsets: tuple[str, ...] = ("All", "Top")
+
+    def __post_init__(self) -> None:
+        if self.n_width < 1 or self.n_depth < 1:
+            raise ValueError(f"a network of {self.n_depth} blocks of {self.n_width} channels cannot be")
+        if not self.headsets or len(set(self.headsets)) != len(self.headsets):
+            raise ValueError("headsets must be there, each once")
