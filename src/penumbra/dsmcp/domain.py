@@ -34,10 +34,15 @@ def take_legal(legal: Legal, priors: Floats, rows: Rows) -> tuple[Legal, Floats]
     """The actions and priors of some rows, which may repeat."""
     if np.array_equal(rows, np.arange(len(legal.offsets) - 1)):
         return legal, priors
+    offsets, where = places(legal, rows)
+    return Legal(legal.actions[where], offsets), priors[where]
+
+
+def places(legal: Legal, rows: Rows) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Offsets of these rows' actions when they stand one after the other, and where in `legal` each of them stands."""
     sizes = np.diff(legal.offsets)[rows]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    where = np.arange(offsets[-1]) + np.repeat(legal.offsets[:-1][rows] - offsets[:-1], sizes)
-    return Legal(legal.actions[where], offsets), priors[where]
+    return offsets, np.arange(offsets[-1]) + np.repeat(legal.offsets[:-1][rows] - offsets[:-1], sizes)
 
 
 class Infostates(Protocol):
