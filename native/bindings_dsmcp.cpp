@@ -1,6 +1,6 @@
-// The Python face of the node table and of the kernels on particles.
+// The Python face of the node table, of the paths through it and of the kernels on particles.
 #include "bindings.h"
-#include "dsmcp/node_table.h"
+#include "dsmcp/paths.h"
 #include "rbc/particles.h"
 
 namespace penumbra {
@@ -57,16 +57,6 @@ void bind_node_table(nb::module_& m) {
           },
           "key"_a, "actions"_a, "float64[A, 3]: N, Q and least value of each action of one node.")
       .def(
-          "visits",
-          [](const NodeTable& t, const Column<std::uint64_t>& keys, const Column<std::int32_t>& actions) {
-            same_length(keys.shape(0), {actions.shape(0)});
-            std::vector<double> out(keys.shape(0));
-            for (std::size_t i = 0; i < out.size(); ++i) out[i] = t.get(keys.data()[i], actions.data()[i]).n;
-            const std::size_t n = out.size();
-            return to_numpy(std::move(out), {n});
-          },
-          "keys"_a, "actions"_a, "float64[B]: N of each (key, action).")
-      .def(
           "select",
           [](NodeTable& t, const Column<std::uint64_t>& keys, const Column<std::int32_t>& actions,
              const Column<std::int64_t>& offsets, const Column<float>& priors, const Column<float>& values,
@@ -90,17 +80,60 @@ void bind_node_table(nb::module_& m) {
           },
           "keys"_a, "actions"_a, "offsets"_a, "priors"_a, "values"_a, "uniforms"_a, "c"_a, "m"_a, "paranoia"_a,
           "rule"_a, "root"_a, "visit_all"_a, "virtual_loss"_a,
-          "Algorithm 1, row after row: positions of the chosen actions within their rows, and whether the nodes were "
-          "known.")
+          "Algorithm 1, row after row: the actions chosen, and whether the nodes were known.")
       .def(
           "add",
           [](NodeTable& t, const Column<std::uint64_t>& keys, const Column<std::int32_t>& actions,
              const Column<double>& visits, const Column<double>& values, const Column<float>& least) {
             same_length(keys.shape(0), {actions.shape(0), visits.shape(0), values.shape(0), least.shape(0)});
             const nb::gil_scoped_release release;
-            t.add(span_of(keys), span_of(actions), span_of(visits), span_of(values), span_of(least));
+            std::vector<Update> updates(keys.shape(0));
+            for (std::size_t i = 0; i < updates.size(); ++i)
+              updates[i] = {keys.data()[i], actions.data()[i], visits.data()[i], values.data()[i], least.data()[i]};
+            t.add(updates);
           },
           "keys"_a, "actions"_a, "visits"_a, "values"_a, "least"_a);
+}
+
+void bind_paths(nb::module_& m) {
+  using Rows = Column<std::int64_t>;
+  nb::class_<Paths>(m, "Paths", "Nodes and actions on the way of each playout of a batch, and what is lent to them.")
+      .def(nb::init<NodeTable&, std::size_t, double>(), "table"_a, "playouts"_a, "virtual_loss"_a,
+           nb::keep_alive<1, 2>())
+      .def(
+          "append",
+          [](Paths& p, const Rows& rows, const Column<std::uint64_t>& keys, const Column<std::int32_t>& actions,
+             bool ours) {
+            same_length(rows.shape(0), {keys.shape(0), actions.shape(0)});
+            p.append(span_of(rows), span_of(keys), span_of(actions), ours);
+          },
+          "rows"_a, "keys"_a, "actions"_a, "ours"_a,
+          "The actions just chosen, by us or not; the bandit has lent them their virtual loss.")
+      .def(
+          "visits",
+          [](const Paths& p, const Rows& rows) {
+            const std::size_t n = rows.shape(0);
+            return to_numpy(p.visits(span_of(rows)), {n});
+          },
+          "rows"_a, "float64[B]: N of the last action of each row, its virtual loss included.")
+      .def(
+          "lose_virtually",
+          [](Paths& p, const Rows& rows) {
+            const nb::gil_scoped_release release;
+            p.lose_virtually(span_of(rows));
+          },
+          "rows"_a, "Lends the virtual loss to every action of these rows that does not have it.")
+      .def(
+          "credit",
+          [](Paths& p, const Rows& rows, const Column<float>& q, bool ours, const Column<double>& weights) {
+            same_length(rows.shape(0), {q.shape(0), weights.shape(0)});
+            const nb::gil_scoped_release release;
+            p.credit(span_of(rows), span_of(q), ours, span_of(weights));
+          },
+          "rows"_a, "q"_a, "ours"_a, "weights"_a,
+          "Adds `weights` visits of the value to every action on the way, (1 + q) / 2 for the player whose value q is\n"
+          "and (1 - q) / 2 for the other, and takes back what was lent.")
+      .def("cancel", &Paths::cancel, nb::call_guard<nb::gil_scoped_release>(), "Takes back all that is still lent.");
 }
 
 auto flags(std::vector<std::uint8_t>&& values) {
@@ -149,6 +182,7 @@ void bind_particles(nb::module_& m) {
 
 void bind_dsmcp(nb::module_& m) {
   bind_node_table(m);
+  bind_paths(m);
   bind_particles(m);
 }
 

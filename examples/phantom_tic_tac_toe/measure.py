@@ -33,9 +33,9 @@ from examples.phantom_tic_tac_toe.evaluators import (
 from examples.phantom_tic_tac_toe.exact import best_response, play_value, policy_value
 from examples.phantom_tic_tac_toe.opponents import OPPONENTS
 from examples.phantom_tic_tac_toe.player import SETTINGS, Answers
-from penumbra.core import NodeTable
+from penumbra.core import Paths
 from penumbra.dsmcp import Domain, Evaluator, Settings, agent, playouts
-from penumbra.dsmcp.domain import Floats, Keys
+from penumbra.dsmcp.domain import Floats, Ints, Keys, Rows
 
 CUTOFF = 5e-3
 BUDGETS = (128, 512, 2048)
@@ -116,18 +116,18 @@ class NeverTheSame(PhantomTicTacToe):
 def only_the_end_counts() -> Iterator[None]:
     """A playout adds the value of its last node alone; the paper adds that of every node on the way."""
 
-    class Path(playouts.Path):
-        def __init__(self, table: NodeTable, b: int, settings: Settings) -> None:
-            super().__init__(table, b, settings)
-            self.depth = settings.d[0]
+    class LastValues(Paths):
+        t = -1
 
-        def credit(
-            self, rows: npt.NDArray[np.int64], t: int, q: Floats, ours: bool, weight: npt.NDArray[np.float64]
-        ) -> None:
-            ended = (weight > 1) | (t + 1 >= self.depth)
-            super().credit(rows, t, q, ours, ended.astype(np.float64))
+        def append(self, rows: Rows, keys: Keys, actions: Ints, ours: bool) -> None:
+            self.t += 1
+            super().append(rows, keys, actions, ours)
 
-    with mock.patch.object(playouts, "Path", Path):
+        def credit(self, rows: Rows, q: Floats, ours: bool, weights: npt.NDArray[np.float64]) -> None:
+            ended = (weights > 1) | (self.t + 1 >= LONG.d[0])
+            super().credit(rows, q, ours, ended.astype(np.float64))
+
+    with mock.patch.object(playouts, "Paths", LastValues):
         yield
 
 

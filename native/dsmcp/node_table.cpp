@@ -11,6 +11,8 @@ namespace penumbra {
 
 namespace {
 
+constexpr std::size_t kAhead = 8;  // look-ups asked of memory before they are needed
+
 // An action drawn with the probabilities of the policy.
 std::size_t draw(std::span<const float> priors, double uniform) {
   double total = 0;
@@ -63,6 +65,13 @@ NodeTable::Entry& NodeTable::claim(std::uint64_t tag) {
   return *oldest;
 }
 
+// A bucket is two cache lines.
+void NodeTable::prefetch(std::uint64_t tag) const {
+  const Entry* const bucket = &entries_[(tag & mask_) * kBucket];
+  __builtin_prefetch(bucket);
+  __builtin_prefetch(bucket + 2);
+}
+
 void NodeTable::new_decision() {
   const std::lock_guard lock(mutex_);
   ++age_;
@@ -85,13 +94,16 @@ Statistics NodeTable::get(std::uint64_t key, std::int32_t action) const {
 
 std::size_t NodeTable::choose(std::uint64_t key, std::span<const std::int32_t> actions, std::span<const float> priors,
                               float value, const double* uniforms, const BanditSettings& settings, bool& known) {
+  static thread_local std::vector<std::uint64_t> tags;
   static thread_local std::vector<Statistics> stats;
   static thread_local std::vector<double> scores;
+  tags.resize(actions.size());
   stats.assign(actions.size(), {});
   scores.resize(actions.size());
+  for (std::size_t i = 0; i < actions.size(); ++i) prefetch(tags[i] = tag_of(key, actions[i]));
   double n = 0;
   for (std::size_t i = 0; i < actions.size(); ++i) {
-    const Entry* const entry = find(tag_of(key, actions[i]));
+    const Entry* const entry = find(tags[i]);
     if (!entry) continue;
     stats[i] = {entry->n, entry->q, entry->least};
     n += entry->n;
@@ -144,20 +156,22 @@ void NodeTable::select(std::span<const std::uint64_t> keys, std::span<const std:
     bool visited = false;
     const std::size_t pick = choose(keys[row], actions.subspan(first, size), priors.subspan(first, size), values[row],
                                     &uniforms[3 * row], settings, visited);
-    chosen[row] = static_cast<std::int32_t>(pick);
+    chosen[row] = actions[first + pick];
     known[row] = visited;
-    if (settings.virtual_loss != 0) claim(tag_of(keys[row], actions[first + pick])).n += settings.virtual_loss;
+    if (settings.virtual_loss != 0) claim(tag_of(keys[row], chosen[row])).n += settings.virtual_loss;
   }
 }
 
-void NodeTable::add(std::span<const std::uint64_t> keys, std::span<const std::int32_t> actions,
-                    std::span<const double> visits, std::span<const double> values, std::span<const float> least) {
+void NodeTable::add(std::span<const Update> updates) {
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    Entry& entry = claim(tag_of(keys[i], actions[i]));
-    entry.n += visits[i];
-    entry.q += values[i];
-    entry.least = std::min(entry.least, least[i]);
+  std::vector<std::uint64_t> tags(updates.size());
+  for (std::size_t i = 0; i < updates.size(); ++i) tags[i] = tag_of(updates[i].key, updates[i].action);
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    if (i + kAhead < tags.size()) prefetch(tags[i + kAhead]);
+    Entry& entry = claim(tags[i]);
+    entry.n += updates[i].visits;
+    entry.q += updates[i].value;
+    entry.least = std::min(entry.least, updates[i].least);
   }
 }
 

@@ -30,6 +30,14 @@ struct Statistics {
   float least = 1;  // of the values seen; 1, the best, before the first
 };
 
+// What is to be added to the statistics of an action at a node; `least` is 1 where no value was seen.
+struct Update {
+  std::uint64_t key;
+  std::int32_t action;
+  double visits, value;
+  float least;
+};
+
 class NodeTable {
  public:
   explicit NodeTable(std::size_t entries);
@@ -42,16 +50,15 @@ class NodeTable {
   Statistics get(std::uint64_t key, std::int32_t action) const;
 
   // Algorithm 1 for each row in turn: row r has the actions and priors in [offsets[r], offsets[r + 1]), its node's own
-  // value in `values` (a win probability of the player to act), and three uniform numbers. Writes the position of the
-  // action chosen within its row, adds the virtual loss to it, and says in `known` whether the node had been visited.
+  // value in `values` (a win probability of the player to act), and three uniform numbers. Writes the action chosen,
+  // adds the virtual loss to it, and says in `known` whether the node had been visited.
   void select(std::span<const std::uint64_t> keys, std::span<const std::int32_t> actions,
               std::span<const std::int64_t> offsets, std::span<const float> priors, std::span<const float> values,
               std::span<const double> uniforms, const BanditSettings& settings, std::span<std::int32_t> chosen,
               std::span<std::uint8_t> known);
 
-  // N += visits and Q += value for each (key, action), in order; `least` follows where a value is real.
-  void add(std::span<const std::uint64_t> keys, std::span<const std::int32_t> actions, std::span<const double> visits,
-           std::span<const double> values, std::span<const float> least);
+  // N += visits and Q += value, in order; the least value follows.
+  void add(std::span<const Update> updates);
 
  private:
   struct Entry {
@@ -65,6 +72,7 @@ class NodeTable {
   static std::uint64_t tag_of(std::uint64_t key, std::int32_t action);
   const Entry* find(std::uint64_t tag) const;
   Entry& claim(std::uint64_t tag);
+  void prefetch(std::uint64_t tag) const;
   std::size_t choose(std::uint64_t key, std::span<const std::int32_t> actions, std::span<const float> priors,
                      float value, const double* uniforms, const BanditSettings& settings, bool& known);
 

@@ -16,7 +16,7 @@ import pytest
 from examples.phantom_tic_tac_toe.domain import Batch, PhantomTicTacToe, Side, Situation, start
 from examples.phantom_tic_tac_toe.evaluators import LineEvaluator, UniformEvaluator
 
-from penumbra.core import NodeTable
+from penumbra.core import NodeTable, Paths
 from penumbra.dsmcp import Agent, Settings
 from penumbra.dsmcp.bandit import bandit
 from penumbra.dsmcp.domain import Keys, Legal
@@ -248,6 +248,30 @@ def test_virtual_losses_have_cancelled_after_a_stopped_batch(answers: int) -> No
     playouts.close()
     others.close()
     check_cancelled(search, root, domain)
+
+
+def test_a_way_is_credited_to_both_players_and_gives_back_what_it_was_lent() -> None:
+    table, rows = NodeTable(64), np.array([1], np.int64)
+    path = Paths(table, 2, 0.375)
+    for t, ours in enumerate((True, False, False)):
+        legal = Legal(np.array([t], np.int32), np.array([0, 1], np.int64))
+        one, key = np.ones(1, np.float32), np.array([KEY + t], np.uint64)
+        a = bandit(table, key, legal, one, one, FINE, np.random.default_rng(0)).actions
+        path.append(rows, key, a, ours)
+        path.lose_virtually(rows)
+        path.lose_virtually(rows)
+        assert [table.get(KEY + i, i) for i in range(t + 1)] == [(0.375, 0, 1)] * (t + 1)
+    assert path.visits(rows).tolist() == [0.375]
+    path.credit(rows, np.array([0.5], np.float32), True, np.array([4.0]))
+    assert [table.get(KEY + t, t) for t in range(3)] == [(4, 3, 0.75), (4, 1, 0.25), (4, 1, 0.25)]
+    path.lose_virtually(rows)
+    path.cancel()
+    path.cancel()
+    assert [table.get(KEY + t, t)[:2] for t in range(3)] == [(4, 3), (4, 1), (4, 1)]
+    with pytest.raises(IndexError, match="row 2 is not among 2 playouts"):
+        path.lose_virtually(np.array([2], np.int64))
+    with pytest.raises(ValueError, match="differ in length"):
+        path.credit(rows, np.zeros(2, np.float32), True, np.ones(1))
 
 
 def test_virtual_losses_have_cancelled_when_time_runs_out() -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,8 @@ from examples.phantom_tic_tac_toe.opponents import greedy, spread
 
 from penumbra.core import SENSE, START_FEN, Game, Infostates, NodeTable, StateSet
 from penumbra.dsmcp import Agent, Domain, Evaluator, Settings
-from penumbra.dsmcp.belief import Belief
-from penumbra.dsmcp.domain import Features, Floats, L, Legal, X
+from penumbra.dsmcp.belief import Belief, Step
+from penumbra.dsmcp.domain import Features, Floats, Ints, L, Legal, Rows, X
 from penumbra.network.heuristic import HeuristicEvaluator
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.domain import ReconBlindChess
@@ -315,7 +316,7 @@ def test_counters_move() -> None:
     belief.advance(phantom.opponent_tried(belief.current.x), None)
     belief.refill(64, math.inf)
     assert (counters.drawn, counters.singletons, counters.rejections) == (128, 0, 0)
-    assert counters.inferences == 64  # one for each particle that acted, however often it was tried
+    assert 0 < counters.inferences < 64  # drawn with replacement, some particles of 64 are not tried
     assert 1 < counters.distinct_actions <= 9
     belief.advance(phantom.tried(belief.current.x, 0, False), 0)
     assert counters.pruned_states == 8
@@ -323,6 +324,72 @@ def test_counters_move() -> None:
     belief.refill(64, math.inf)
     assert counters.rejections > 100
     assert counters.singletons == 0
+
+
+class Asked(UniformEvaluator):
+    """Counts the rows of each inference."""
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+
+    def evaluate(self, features: Features, legal: Legal, opponent: bool) -> tuple[Floats, Floats]:
+        self.batches.append(len(features))
+        return super().evaluate(features, legal, opponent)
+
+
+def test_only_particles_that_are_tried_are_inferred_and_each_of_them_once() -> None:
+    evaluator = Asked()
+    belief = belief_of(PhantomTicTacToe(), evaluator, PHANTOM.replace(b=50, k=2000), phantom.start(0))
+    belief.advance(phantom.tried(belief.current.x, 4, True), 4)
+    belief.refill(400, math.inf)
+    belief.advance(phantom.opponent_tried(belief.current.x), None)
+    acting, current = belief.steps[1], belief.current
+    tried: set[int] = set()
+    original = belief.opponent_actions
+
+    def opponent_actions(before: Step[Situation, Batch], drawn: Rows, tries: int) -> Ints:
+        tried.update(drawn.tolist())
+        return original(before, drawn, tries)
+
+    with mock.patch.object(belief, "opponent_actions", opponent_actions):
+        belief.refill_step(2, 10, lambda: False)
+        assert evaluator.batches == [len(tried)]
+        belief.refill_step(2, 30, lambda: False)
+        assert sum(evaluator.batches) == len(tried) <= 30
+        assert acting.policy is not None
+        assert set(np.flatnonzero(acting.policy.inferred).tolist()) == tried
+
+        # Nearly all tries fail now, so that nearly all particles are tried; some are inferred before they are.
+        belief.advance(phantom.tried(current.x, 0, False), 0)
+        belief.refill_step(2, 300, lambda: False)
+        assert belief.counters.rejections > 1500
+        assert len(tried) <= sum(evaluator.batches) == belief.counters.inferences <= 400
+        assert len(evaluator.batches) < 40
+
+
+def test_what_is_known_of_a_particle_stays_with_it_when_others_go_or_come() -> None:
+    evaluator = Asked()
+    belief = belief_of(PhantomTicTacToe(), evaluator, PHANTOM.replace(b=50), phantom.start(0))
+    belief.advance(phantom.tried(belief.current.x, 4, True), 4)
+    belief.advance(phantom.opponent_tried(belief.current.x), None)
+    belief.advance(phantom.tried(belief.current.x, 0, True), 0)
+    belief.refill(100, math.inf)
+    acting = belief.current
+    belief.policy(acting, np.arange(0, 100, 2))
+    known = sum(evaluator.batches)
+    acting.x = acting.x._replace(others=frozenset(sorted(acting.x.others)[::2]))
+    belief.filter(acting)
+    left = acting.count
+    assert 20 < left < 80
+    belief.refill_step(3, 100, lambda: False)
+    policy = belief.policy(acting, np.arange(100))
+    assert acting.particles is not None
+    for stored, fresh in zip(policy.legal, belief.domain.legal(acting.particles, ours=False), strict=True):
+        np.testing.assert_array_equal(stored, fresh)
+    sizes = np.diff(policy.legal.offsets)
+    np.testing.assert_allclose(policy.tau, np.repeat(1 / sizes, sizes), rtol=1e-6)
+    assert policy.inferred.all()
+    assert known + 100 - left < sum(evaluator.batches) < known + 100
 
 
 def test_after_k_rejections_comes_a_singleton() -> None:

@@ -1,19 +1,24 @@
 """Nodes a second of the whole search: playouts with kernels, table and evaluator, from a middle game.
 
 A node is one evaluation of an information state. The share of Python is the time of the searching thread that is spent
-neither in the domain's kernels and the table nor waiting for the evaluator; with the heuristic evaluator, which is
-Python, its time is that of the evaluator and not counted either.
+neither inside a call into the native core nor waiting for the evaluator: numpy, the domain's Python, the measuring and,
+where the evaluator has a thread of its own, waiting for the interpreter all count as Python. With the heuristic
+evaluator, which is Python, its time is that of the evaluator.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
+from penumbra import core
 from penumbra.bench.report import Row
-from penumbra.core import SENSE, Game, Infostates, Memory, NodeTable, StateSet, threads
+from penumbra.core import SENSE, Game, Infostates, Memory, NodeTable, Paths, StateSet, threads
 from penumbra.dsmcp import Settings
 from penumbra.dsmcp.belief import Belief
 from penumbra.dsmcp.domain import Evaluator
@@ -28,25 +33,40 @@ SEED = 1
 
 
 class Meter:
-    """Something native that counts the seconds spent in its own calls."""
+    """Counts the seconds of all calls into the native core while it is entered: kernels, and the node table."""
 
-    def __init__(self, metered: Any) -> None:
-        self._metered = metered
-        self.seconds = 0.0
+    TABLE = (NodeTable, Paths)
 
-    def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._metered, name)
-        if not callable(attribute):
-            return attribute
+    def __init__(self) -> None:
+        self.kernels = self.table = 0.0
+        self.patches = ExitStack()
 
-        def timed(*args: Any) -> Any:
+    def __enter__(self) -> Meter:
+        for owner in (core, Infostates, StateSet, *self.TABLE):
+            for name, call in list(vars(owner).items()):
+                kind = type(call).__name__
+                if kind in ("nb_func", "nb_method") and not name.startswith("_"):
+                    timed = self.timed(call, owner in self.TABLE)
+                    static = owner is not core and kind == "nb_func"
+                    self.patches.enter_context(mock.patch.object(owner, name, staticmethod(timed) if static else timed))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.patches.close()
+
+    def timed(self, call: Callable[..., Any], of_the_table: bool) -> Callable[..., Any]:
+        def timed_call(*args: Any, **named: Any) -> Any:
             began = time.perf_counter()
             try:
-                return attribute(*args)
+                return call(*args, **named)
             finally:
-                self.seconds += time.perf_counter() - began
+                took = time.perf_counter() - began
+                if of_the_table:
+                    self.table += took
+                else:
+                    self.kernels += took
 
-        return timed
+        return timed_call
 
 
 def run(seconds: float) -> list[Row]:
@@ -55,7 +75,12 @@ def run(seconds: float) -> list[Row]:
     speed, share, note = measure(HeuristicEvaluator(), Settings(seed=SEED, in_flight=1), seconds)
     rows.append(Row("search.heuristic", speed, "nodes/s", note=f"heuristic evaluator, {note}"))
     rows.append(
-        Row("search.python_share", share, "fraction", note="of the searching thread's time, kernels and waiting apart")
+        Row(
+            "search.python_share",
+            share,
+            "fraction",
+            note="of the searching thread's time; the rest is in the native core or the evaluator",
+        )
     )
     rows.extend(network_rows(seconds))
     return rows
@@ -92,26 +117,24 @@ def network_rows(seconds: float, batches: tuple[int, ...] = (256, 1024)) -> list
 def measure(evaluator: Evaluator, settings: Settings, seconds: float) -> tuple[float, float, str]:
     """Nodes a second, Python's share, and what was measured."""
     x, particles = middle_game()
-    domain: Any = Meter(ReconBlindChess())
-    table: Any = Meter(NodeTable(settings.table_entries))
+    domain = ReconBlindChess()
     search: Search[Situation, Any] = Search(
-        domain, evaluator, table, settings, np.random.default_rng(SEED), x, particles
+        domain, evaluator, NodeTable(settings.table_entries), settings, np.random.default_rng(SEED), x, particles
     )
     actions, _ = domain.root(x, True)
     root = search.prepare_root(actions, settings.b)
     search.run(root, Budget(nodes=1))  # warm
     counters = search.counters
-    domain.seconds = table.seconds = counters.wait_seconds = 0.0
-    nodes = counters.nodes
-    began = time.perf_counter()
-    search.run(root, Budget(deadline=time.monotonic() + seconds))
-    elapsed = time.perf_counter() - began
+    nodes, waited = counters.nodes, counters.wait_seconds
+    with Meter() as meter:
+        began = time.perf_counter()
+        search.run(root, Budget(deadline=time.monotonic() + seconds))
+        elapsed = time.perf_counter() - began
     speed = (counters.nodes - nodes) / elapsed
-    python = max(0.0, elapsed - counters.wait_seconds - domain.seconds - table.seconds) / elapsed
-    shares = (counters.wait_seconds / elapsed, domain.seconds / elapsed, table.seconds / elapsed)
+    shares = np.array([counters.wait_seconds - waited, meter.kernels, meter.table]) / elapsed
     note = f"b {settings.b}, in flight {settings.in_flight}, {threads()} threads, {len(x.states):,} states; "
     note += "waiting for the evaluator {:.0%}, kernels {:.0%}, node table {:.0%}".format(*shares)
-    return speed, python, note
+    return speed, 1 - float(shares.sum()), note
 
 
 def refill_row(evaluator: Evaluator, settings: Settings) -> Row:

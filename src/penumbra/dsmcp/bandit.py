@@ -48,7 +48,7 @@ def bandit(
 ) -> Chosen:
     """One action for each row; `values` are the nodes' own, as win probabilities."""
     uniforms: npt.NDArray[np.float64] = rng.random((len(keys), 3))
-    positions, known = table.select(
+    actions, known = table.select(
         keys,
         legal.actions,
         legal.offsets,
@@ -63,4 +63,4 @@ def bandit(
         settings.visit_all,
         settings.n_vl if virtual_loss else 0.0,
     )
-    return Chosen(legal.actions[legal.offsets[:-1] + positions], known.astype(np.bool_))
+    return Chosen(actions, known.view(np.bool_))

@@ -11,9 +11,9 @@ it meets X_i, and never cut by X_i: what we know is not what the opponent knows.
 singleton.
 
 Deviations from the paper: whether a try would be accepted is found out before J is moved on, which changes nothing but
-the cost; one inference of each J serves all its tries; `belief_bandit = "policy"` draws from τ̂ alone, because Algorithm
-1 turns deterministic for a J that the search has visited; below the memory budget the oldest steps are forgotten, and
-the new oldest belief is then only filtered, never refilled.
+the cost; a J is inferred when it is first tried, once for all its tries; `belief_bandit = "policy"` draws from τ̂ alone,
+because Algorithm 1 turns deterministic for a J that the search has visited; below the memory budget the oldest steps
+are forgotten, and the new oldest belief is then only filtered, never refilled.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ from dataclasses import dataclass, field
 from typing import Generic
 
 import numpy as np
-import numpy.typing as npt
 
 from penumbra.core import NodeTable
 from penumbra.dsmcp.bandit import bandit
-from penumbra.dsmcp.domain import Domain, Evaluator, Floats, Ints, L, Legal, X, take_legal
+from penumbra.dsmcp.domain import Domain, Evaluator, Flags, Floats, Ints, L, Legal, Rows, X, places, take_legal
 from penumbra.dsmcp.settings import Settings
 
 HASTY_STEPS = 4  # that a belief is carried on without looking at the time: the steps of a turn of each player
@@ -45,6 +44,37 @@ class BeliefCounters:
     distinct_actions: float = 0.0  # different actions per particle moved on, when some were drawn last
 
 
+@dataclass(frozen=True)
+class Policy:
+    """τ̂ and values of the particles of a step, each inferred when it is first asked about."""
+
+    legal: Legal  # of all particles
+    tau: Floats  # along legal.actions, where inferred
+    values: Floats  # [B]
+    inferred: Flags  # [B]
+
+    @staticmethod
+    def unknown(legal: Legal) -> Policy:
+        n = len(legal.offsets) - 1
+        return Policy(legal, np.zeros(len(legal.actions), np.float32), np.zeros(n, np.float32), np.zeros(n, np.bool_))
+
+    def take(self, rows: Rows) -> Policy:
+        return Policy(*take_legal(self.legal, self.tau, rows), self.values[rows], self.inferred[rows])
+
+    def followed_by(self, other: Policy) -> Policy:
+        offsets = np.concatenate([self.legal.offsets, self.legal.offsets[-1] + other.legal.offsets[1:]])
+        return Policy(
+            Legal(np.concatenate([self.legal.actions, other.legal.actions]), offsets),
+            np.concatenate([self.tau, other.tau]),
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.inferred, other.inferred]),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in (*self.legal, self.tau, self.values, self.inferred))
+
+
 @dataclass
 class Step(Generic[X, L]):
     """X_i and B_i, and the action we took if step i was ours."""
@@ -52,7 +82,7 @@ class Step(Generic[X, L]):
     x: X
     particles: L | None = None  # None: none yet
     action: int | None = None
-    policy: tuple[Legal, Floats, Floats] | None = None  # of the particles: actions, τ̂, values; None until asked for
+    policy: Policy | None = None  # of the particles; None until one is asked about
     given: bool = False  # the first belief of the game or of what is left of it: nothing to refill it from
 
     @property
@@ -107,7 +137,7 @@ class Belief(Generic[X, L]):
         if len(keep) < len(step.particles):
             self.counters.dropped_particles += len(step.particles) - len(keep)
             step.particles = step.particles.take(keep)
-            step.policy = None
+            step.policy = None if step.policy is None else step.policy.take(keep)
 
     def forget(self, n: int = 0) -> None:
         """Drops the oldest steps until the rest fits the budget, with n particles each; the last two always stay."""
@@ -120,7 +150,8 @@ class Belief(Generic[X, L]):
         each = self.domain.particle_nbytes(self.settings.ell)
         sets = {id(step.x): self.domain.nbytes(step.x) for step in self.steps}
         particles = sum(step.count if step.given else max(step.count, n) for step in self.steps)
-        return sum(sets.values()) + each * particles
+        policies = sum(step.policy.nbytes for step in self.steps if step.policy is not None)
+        return sum(sets.values()) + each * particles + policies
 
     # -- refilling
 
@@ -171,9 +202,7 @@ class Belief(Generic[X, L]):
         if missing and not hurried():
             self.add_singletons(i, missing)
 
-    def try_actions(
-        self, i: int, wanted: int, hurried: Callable[[], bool] = lambda: False
-    ) -> tuple[npt.NDArray[np.int64], Ints]:
+    def try_actions(self, i: int, wanted: int, hurried: Callable[[], bool] = lambda: False) -> tuple[Rows, Ints]:
         """For each particle wanted, a J of B_(i-1) and an action that leads into X_i; -1 where k tries failed."""
         before, after = self.steps[i - 1], self.steps[i]
         assert before.particles is not None
@@ -181,13 +210,13 @@ class Belief(Generic[X, L]):
         actions = np.zeros(wanted, dtype=np.int32)
         missing = np.arange(wanted)
         ours = self.domain.ours(before.x)
-        for _ in range(self.settings.k):
+        for tries in range(self.settings.k):
             drawn = self.rng.integers(before.count, size=len(missing))
             if ours:
                 assert before.action is not None
                 a = np.full(len(missing), before.action, dtype=np.int32)
             else:
-                a = self.opponent_actions(before, drawn)
+                a = self.opponent_actions(before, drawn, tries)
             good = self.domain.leads_into(before.particles.take(drawn), before.x, after.x, a)
             source[missing[good]] = drawn[good]
             actions[missing[good]] = a[good]
@@ -197,36 +226,42 @@ class Belief(Generic[X, L]):
                 break
         return source, actions
 
-    def count_distinct(self, source: npt.NDArray[np.int64], actions: Ints) -> None:
+    def count_distinct(self, source: Rows, actions: Ints) -> None:
         pairs = set(zip(source.tolist(), actions.tolist(), strict=True))
         self.counters.distinct_actions = len(pairs) / len({j for j, _ in pairs})
 
-    def opponent_actions(self, before: Step[X, L], drawn: npt.NDArray[np.int64]) -> Ints:
-        """What the particles do, by τ̂ or by Algorithm 1."""
-        legal, tau, values = self.policy(before)
-        assert before.particles is not None
+    def opponent_actions(self, before: Step[X, L], drawn: Rows, tries: int) -> Ints:
+        """What these particles do, by τ̂ or by Algorithm 1, after so many tries that failed."""
+        policy = self.policy(before, drawn, tries)
+        part, tau = take_legal(policy.legal, policy.tau, drawn)
         if self.settings.belief_bandit == "policy":
-            return draw_actions(legal, tau, drawn, self.rng)
-        part, priors = take_legal(legal, tau, drawn)
+            return draw_actions(part, tau, self.rng)
+        assert before.particles is not None
         keys = self.domain.keys(before.particles, self.settings.memory_in_key)[drawn]
-        node_values = ((1 + values[drawn]) / 2).astype(np.float32)
-        return bandit(self.table, keys, part, priors, node_values, self.settings, self.rng, virtual_loss=False).actions
+        node_values = ((1 + policy.values[drawn]) / 2).astype(np.float32)
+        return bandit(self.table, keys, part, tau, node_values, self.settings, self.rng, virtual_loss=False).actions
 
-    def policy(self, step: Step[X, L]) -> tuple[Legal, Floats, Floats]:
-        """τ̂ of all particles of a step, asked for once."""
-        if step.policy is None:
-            assert step.particles is not None
-            b, parts = self.settings.b, []
-            legal = self.domain.legal(step.particles, ours=False)
-            for first in range(0, step.count, b):
-                rows = np.arange(first, min(first + b, step.count))
-                low, high = legal.offsets[rows[0]], legal.offsets[rows[-1] + 1]
-                part = Legal(legal.actions[low:high], legal.offsets[rows[0] : rows[-1] + 2] - low)
-                features = self.domain.sigma(step.particles.take(rows))
-                parts.append(self.evaluator.evaluate(features, part, opponent=True))
-            self.counters.inferences += step.count
-            step.policy = legal, np.concatenate([p for p, _ in parts]), np.concatenate([v for _, v in parts])
-        return step.policy
+    def policy(self, step: Step[X, L], drawn: Rows, tries: int = 0) -> Policy:
+        """τ̂ of these particles at least. With each try that fails, twice as many are inferred at once, up to b: more
+        tries will come, and should not each ask for a handful."""
+        assert step.particles is not None
+        policy = step.policy or Policy.unknown(self.domain.legal(step.particles, ours=False))
+        step.policy = policy
+        asked = np.zeros(step.count, np.bool_)
+        asked[drawn] = True
+        missing = np.flatnonzero(asked & ~policy.inferred)
+        if len(missing):
+            more = max(0, min(2**tries - 1, self.settings.b) - len(missing))
+            missing = np.concatenate([missing, np.flatnonzero(~asked & ~policy.inferred)[:more]])
+        for first in range(0, len(missing), self.settings.b):
+            rows = missing[first : first + self.settings.b]
+            offsets, where = places(policy.legal, rows)
+            features = self.domain.sigma(step.particles.take(rows))
+            legal = Legal(policy.legal.actions[where], offsets)
+            policy.tau[where], policy.values[rows] = self.evaluator.evaluate(features, legal, opponent=True)
+            policy.inferred[rows] = True
+        self.counters.inferences += len(missing)
+        return policy
 
     def move_on(self, J: L, before: Step[X, L], actions: Ints) -> L:
         """J after these actions of whoever acts, on the state where J and X_(i-1) stand."""
@@ -245,12 +280,13 @@ class Belief(Generic[X, L]):
 
     def add(self, step: Step[X, L], particles: L) -> None:
         step.particles = particles if step.particles is None else self.domain.concatenate([step.particles, particles])
-        step.policy = None
+        if step.policy is not None:
+            step.policy = step.policy.followed_by(Policy.unknown(self.domain.legal(particles, ours=False)))
 
 
-def draw_actions(legal: Legal, priors: Floats, rows: npt.NDArray[np.int64], rng: np.random.Generator) -> Ints:
-    """An action for each of these rows (which may repeat), drawn from its priors."""
+def draw_actions(legal: Legal, priors: Floats, rng: np.random.Generator) -> Ints:
+    """An action for each row, drawn from its priors."""
     cumulative = np.concatenate([[0.0], np.cumsum(priors, dtype=np.float64)])
-    low, high = cumulative[legal.offsets[:-1][rows]], cumulative[legal.offsets[1:][rows]]
-    where = np.searchsorted(cumulative, low + rng.random(len(rows)) * (high - low), side="right") - 1
-    return np.asarray(legal.actions[np.clip(where, legal.offsets[:-1][rows], legal.offsets[1:][rows] - 1)])
+    low, high = cumulative[legal.offsets[:-1]], cumulative[legal.offsets[1:]]
+    where = np.searchsorted(cumulative, low + rng.random(len(low)) * (high - low), side="right") - 1
+    return np.asarray(legal.actions[np.clip(where, legal.offsets[:-1], legal.offsets[1:] - 1)])

@@ -18,6 +18,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
 Keys = npt.NDArray[np.uint64]
+Rows = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Features = npt.NDArray[Any]
 
@@ -29,21 +30,26 @@ class Legal(NamedTuple):
     offsets: npt.NDArray[np.int64]
 
 
-def take_legal(legal: Legal, priors: Floats, rows: npt.NDArray[np.int64]) -> tuple[Legal, Floats]:
-    """The actions and priors of some rows."""
+def take_legal(legal: Legal, priors: Floats, rows: Rows) -> tuple[Legal, Floats]:
+    """The actions and priors of some rows, which may repeat."""
     if np.array_equal(rows, np.arange(len(legal.offsets) - 1)):
         return legal, priors
+    offsets, where = places(legal, rows)
+    return Legal(legal.actions[where], offsets), priors[where]
+
+
+def places(legal: Legal, rows: Rows) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Offsets of these rows' actions when they stand one after the other, and where in `legal` each of them stands."""
     sizes = np.diff(legal.offsets)[rows]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    where = np.arange(offsets[-1]) + np.repeat(legal.offsets[:-1][rows] - offsets[:-1], sizes)
-    return Legal(legal.actions[where], offsets), priors[where]
+    return offsets, np.arange(offsets[-1]) + np.repeat(legal.offsets[:-1][rows] - offsets[:-1], sizes)
 
 
 class Infostates(Protocol):
     """A batch of approximate information states of one player."""
 
     def __len__(self) -> int: ...
-    def take(self, rows: npt.NDArray[np.int64], /) -> Self: ...
+    def take(self, rows: Rows, /) -> Self: ...
     @property
     def counts(self) -> Ints: ...
 
@@ -81,7 +87,8 @@ class Domain(Protocol[X, L]):
     def settle(self, batch: L, ours: bool) -> Floats:
         """The value of each row for the player to act where static analysis of its own set is sure of it, else NaN.
 
-        A particle of one state may stand for our ignorance of the opponent, not for its knowledge: never sure."""
+        A particle of one state may stand for our ignorance of the opponent, not for its knowledge: never sure. Nobody
+        asks what comes out for a row whose game has ended."""
         ...
 
     def sigma(self, batch: L) -> Features:

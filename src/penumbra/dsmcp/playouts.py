@@ -9,8 +9,9 @@
 The statistics of a_t live at the node where it was chosen, so that this is a search: reading the paper's index of K
 otherwise would credit the node the action leads to. After each step the node of the player to act is evaluated, and the
 value goes to every action on the way. Virtual loss makes n_vl visits of value 0 of each of them until then, and cancels
-exactly. A playout that ends before its depth adds its result once for every step left (`weigh_ended`), so that a short
-win weighs as much as a long hope; the paper's literal stop is the other setting.
+exactly; `Paths`, which is native, knows the way of each playout and what is lent to it. A playout that ends before its
+depth adds its result once for every step left (`weigh_ended`), so that a short win weighs as much as a long hope; the
+paper's literal stop is the other setting.
 
 Playouts advance in batches of b. A batch is a generator that asks for evaluations; `in_flight` of them take turns in a
 fixed order, so the kernels of one run while the other waits for the evaluator, and a seed gives the same search for any
@@ -30,9 +31,9 @@ from typing import Generic, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from penumbra.core import NodeTable
+from penumbra.core import NodeTable, Paths
 from penumbra.dsmcp.bandit import bandit
-from penumbra.dsmcp.domain import Domain, Evaluator, Features, Floats, Ints, L, Legal, X, take_legal
+from penumbra.dsmcp.domain import Domain, Evaluator, Features, Flags, Floats, Ints, L, Legal, Rows, X, take_legal
 from penumbra.dsmcp.settings import Settings
 
 
@@ -183,14 +184,14 @@ class Search(Generic[X, L]):
         """Algorithm 3's loop for b playouts at once."""
         s, domain, table, rng = self.settings, self.domain, self.table, self.rng
         kind, ours = domain.kind(self.x), True
-        d = np.full(b, s.d[kind], dtype=np.float64)
+        d = np.full(b, s.d[kind])
         J = self.belief.take(rng.integers(len(self.belief), size=b))
         keyed = s.cut == "keyed"
         I = domain.draw(self.x, b, s.ell, self.salt if keyed else self.seed(), keyed, J)
         our_ell = np.full(b, s.ell, dtype=np.int32)
         their_ell = np.where(rng.random(b) < s.kappa, s.cautious_ell, s.ell).astype(np.int32)
 
-        path = Path(table, b, s)
+        path = Paths(table, b, s.n_vl)
         rows = np.arange(b)  # the playouts still under way
         root_legal = Legal(np.tile(root.actions, b), np.arange(b + 1, dtype=np.int64) * len(root.actions))
         keys = np.full(b, root.key, dtype=np.uint64)
@@ -207,147 +208,58 @@ class Search(Generic[X, L]):
                     I, J, results = domain.advance(I, J, a, our_ell[rows], their_ell[rows], seed, keyed)
                 else:
                     J, I, results = domain.advance(J, I, a, their_ell[rows], our_ell[rows], seed, keyed)
-                I, J, rows = self.end(path, rows, t, d, results, ours, I, J)
+                over = self.end(path, rows, d[rows] - t, results, ours)
                 kind, same = domain.after(kind)
                 ours = ours if same else not ours
-                K = I if ours else J
-                if s.static_analysis and len(rows):
-                    I, J, rows = self.end(path, rows, t, d, domain.settle(K, ours), ours, I, J)
-                    K = I if ours else J
+                if s.static_analysis and not over.all():
+                    settled = np.where(over, np.float32(np.nan), domain.settle(I if ours else J, ours))
+                    over |= self.end(path, rows, d[rows] - t, settled, ours)
+                if over.any():
+                    rest = np.flatnonzero(~over)
+                    I, J, rows = I.take(rest), J.take(rest), rows[rest]
                 if not len(rows):
                     break
+                K = I if ours else J
 
                 # Evaluate K_t.
                 if s.z < math.inf:
-                    d[rows] += table.visits(path.keys[rows, t], path.actions[rows, t]) - s.n_vl > s.z
-                path.lose_virtually(rows, t)
+                    d[rows] += path.visits(rows) - s.n_vl > s.z
+                path.lose_virtually(rows)
                 legal = domain.legal(K, ours)
                 mu, q = yield Request(domain.sigma(K), legal, not ours)
                 self.counters.nodes += len(rows)
 
                 # Choose a_(t+1), then credit every action on the way.
                 going_on = np.flatnonzero(d[rows] > t + 1)
-                keys = domain.keys(K, s.memory_in_key)
-                chosen_a = np.empty(0, dtype=np.int32)
+                keys, a = np.empty(0, np.uint64), np.empty(0, np.int32)
                 if len(going_on):
-                    part, priors = take_legal(legal, mu, going_on)
+                    keys = domain.keys(K, s.memory_in_key)[going_on]
                     node_value = ((1 + q[going_on]) / 2).astype(np.float32)
-                    chosen = bandit(table, keys[going_on], part, priors, node_value, s, rng)
-                    chosen_a = chosen.actions
+                    chosen = bandit(table, keys, *take_legal(legal, mu, going_on), node_value, s, rng)
                     self.count(t, K.counts[going_on], chosen.known)
-                path.credit(rows, t, q, ours, np.ones(len(rows)))
+                    a = chosen.actions
+                path.credit(rows, q, ours, np.ones(len(rows)))
                 if len(going_on) < len(rows):
-                    I, J, rows, keys = I.take(going_on), J.take(going_on), rows[going_on], keys[going_on]
-                a = chosen_a
+                    I, J, rows = I.take(going_on), J.take(going_on), rows[going_on]
                 path.append(rows, keys, a, ours)
                 t += 1
         finally:
             path.cancel()
 
-    def end(
-        self,
-        path: Path,
-        rows: npt.NDArray[np.int64],
-        t: int,
-        d: npt.NDArray[np.float64],
-        results: Floats,
-        ours: bool,
-        I: L,
-        J: L,
-    ) -> tuple[L, L, npt.NDArray[np.int64]]:
-        """Credits the playouts that have a result, which is that of the player who acts, and goes on with the rest."""
+    def end(self, path: Paths, rows: Rows, steps_left: npt.NDArray[np.int64], results: Floats, ours: bool) -> Flags:
+        """Credits the playouts that have a result, which is our player's or the other's, and says which these are."""
         over = ~np.isnan(results)
-        if not over.any():
-            return I, J, rows
         ended = rows[over]
-        steps_left = np.maximum(d[ended] - t, 1) if self.settings.weigh_ended else np.ones(len(ended))
-        path.lose_virtually(ended, t)
-        path.credit(ended, t, results[over], ours, steps_left)
-        self.counters.ended += len(ended)
-        rest = np.flatnonzero(~over)
-        return I.take(rest), J.take(rest), rows[rest]
+        if len(ended):
+            weights = np.maximum(steps_left[over], 1) if self.settings.weigh_ended else np.ones(len(ended))
+            path.credit(ended, results[over], ours, weights.astype(np.float64))
+            self.counters.ended += len(ended)
+        return over
 
-    def count(self, t: int, sizes: Ints, known: npt.NDArray[np.bool_]) -> None:
+    def count(self, t: int, sizes: Ints, known: Flags) -> None:
         bins = np.minimum(np.log2(sizes).astype(np.int64), 7)
-        np.add.at(self.counters.met[min(t, 63)], bins, 1)
-        np.add.at(self.counters.known[min(t, 63)], bins[known], 1)
-
-
-class Path:
-    """The nodes and actions on the way of each playout of a batch, and the virtual losses lent to them."""
-
-    def __init__(self, table: NodeTable, b: int, settings: Settings) -> None:
-        self.table = table
-        self.n_vl = settings.n_vl
-        depth = max(settings.d) + 1
-        self.keys = np.zeros((b, depth), dtype=np.uint64)
-        self.actions = np.zeros((b, depth), dtype=np.int32)
-        self.ours = np.zeros((b, depth), dtype=np.bool_)  # who chose
-        self.length = np.zeros(b, dtype=np.int64)
-        self.lent = np.zeros((b, depth), dtype=np.bool_)
-
-    def append(self, rows: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64], actions: Ints, ours: bool) -> None:
-        """The actions just chosen; the bandit has lent them their virtual loss."""
-        if not len(rows):
-            return
-        t = int(self.length[rows[0]])
-        if t == self.keys.shape[1]:  # z has deepened the search
-            self.keys, self.actions, self.ours, self.lent = (
-                np.concatenate([array, np.zeros_like(array)], axis=1)
-                for array in (self.keys, self.actions, self.ours, self.lent)
-            )
-        self.keys[rows, t] = keys
-        self.actions[rows, t] = actions
-        self.ours[rows, t] = ours
-        self.lent[rows, t] = True
-        self.length[rows] = t + 1
-
-    def lose_virtually(self, rows: npt.NDArray[np.int64], t: int) -> None:
-        """Lends n_vl visits of value 0 to a_0 .. a_(t-1) of each row; a_t has its own since it was chosen."""
-        if t == 0 or self.n_vl == 0:
-            return
-        self.add(rows, t, np.full((len(rows), t), self.n_vl), np.zeros((len(rows), t)), None)
-        self.lent[rows, :t] = True
-
-    def credit(
-        self, rows: npt.NDArray[np.int64], t: int, q: Floats, ours: bool, weight: npt.NDArray[np.float64]
-    ) -> None:
-        """Adds `weight` visits of the value to a_0 .. a_t: (1+q)/2 for the player to act, (1-q)/2 for the other."""
-        signed = np.where(self.ours[rows, : t + 1] == ours, q[:, None], -q[:, None]).astype(np.float64)
-        values = (1 + signed) / 2
-        visits = np.broadcast_to(weight[:, None], values.shape) - self.n_vl * self.lent[rows, : t + 1]
-        self.add(rows, t + 1, visits, values * weight[:, None], values.astype(np.float32))
-        self.lent[rows, : t + 1] = False
-
-    def cancel(self) -> None:
-        """Takes back what is still lent: the batch was stopped."""
-        rows, columns = np.nonzero(self.lent)
-        n = len(rows)
-        self.table.add(
-            self.keys[rows, columns],
-            self.actions[rows, columns],
-            np.full(n, -self.n_vl),
-            np.zeros(n),
-            np.ones(n, np.float32),
-        )
-        self.lent[:] = False
-
-    def add(
-        self,
-        rows: npt.NDArray[np.int64],
-        steps: int,
-        visits: npt.NDArray[np.float64],
-        values: npt.NDArray[np.float64],
-        least: Floats | None,
-    ) -> None:
-        least = np.ones(visits.shape, dtype=np.float32) if least is None else least
-        self.table.add(
-            self.keys[rows, :steps].ravel(),
-            self.actions[rows, :steps].ravel(),
-            np.ascontiguousarray(visits).ravel(),
-            np.ascontiguousarray(values).ravel(),
-            np.ascontiguousarray(least).ravel(),
-        )
+        self.counters.met[min(t, 63)] += np.bincount(bins, minlength=8)
+        self.counters.known[min(t, 63)] += np.bincount(bins[known], minlength=8)
 
 
 def final_choice(table: NodeTable, root: Root, settings: Settings, rng: np.random.Generator) -> int:
