@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from penumbra.core import ACTIONS
 from penumbra.network.architecture import PIECE_COUNTS, PIECE_KINDS, PLANES, Architecture
+from penumbra.network.weights import Weights, WeightsError
 
 
 @dataclass
@@ -71,12 +73,16 @@ class Dense(nn.Module):
 
 
 class Headset(nn.Module):
-    def __init__(self, width: int) -> None:
+    """One player's policy and chances; without its auxiliary heads it cannot be trained, only played."""
+
+    def __init__(self, width: int, auxiliary: bool = True) -> None:
         super().__init__()
         self.policy_block = ResidualBlock(width, width)
         self.policy = nn.Conv2d(width, 65, 1)
         self.pass_move = Dense(width, 4, 64)
         self.value = Dense(width, 8, 256)
+        if not auxiliary:
+            return
         self.soon_win = Dense(width, 4, 256)
         self.soon_lose = Dense(width, 4, 256)
         self.pieces = nn.Sequential(
@@ -101,13 +107,13 @@ class Headset(nn.Module):
 
 
 class Network(nn.Module):
-    def __init__(self, architecture: Architecture) -> None:
+    def __init__(self, architecture: Architecture, auxiliary: bool = True) -> None:
         super().__init__()
         self.architecture = architecture
         width = architecture.n_width
         blocks = [ResidualBlock(PLANES if i == 0 else width, width) for i in range(architecture.n_depth)]
         self.tower = nn.Sequential(*blocks)
-        self.headsets = nn.ModuleDict({name: Headset(width) for name in architecture.headsets})
+        self.headsets = nn.ModuleDict({name: Headset(width, auxiliary) for name in architecture.headsets})
 
     def headset(self, name: str) -> Headset:
         module = self.headsets[name]
@@ -118,3 +124,19 @@ class Network(nn.Module):
         """planes: [B, 104, 8, 8]."""
         heads: Heads = self.headset(headset)(self.tower(planes))
         return heads
+
+
+def to_weights(network: Network, about: dict[str, str] | None = None) -> Weights:
+    """The network's numbers, to be saved."""
+    tensors = {name: tensor.detach().cpu().numpy() for name, tensor in network.state_dict().items()}
+    return Weights(network.architecture, tensors, about or {})
+
+
+def from_weights(weights: Weights) -> Network:
+    """The network of a file; WeightsError if the numbers are not those of such a network."""
+    network = Network(weights.architecture, weights.has_auxiliary_heads)
+    try:
+        network.load_state_dict({name: torch.from_numpy(np.array(t)) for name, t in weights.tensors.items()})
+    except RuntimeError as error:
+        raise WeightsError(f"weights do not fit their header: {' '.join(str(error).split())[:200]}") from None
+    return network.eval()

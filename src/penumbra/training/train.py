@@ -23,6 +23,7 @@ import torch.distributed as dist
 from penumbra.arena.archive import Archive
 from penumbra.core import GameRecord
 from penumbra.network import weights
+from penumbra.network.model import to_weights
 from penumbra.training.data import Table, Tally, top_players
 from penumbra.training.evaluation import MEASURES, evaluate
 from penumbra.training.examples import split
@@ -109,7 +110,7 @@ def train(
             "share of the paper's examples": f"{examples / PAPER_EXAMPLES:.3f}",
             "commit": commit(),
         }
-        weights.save(trainer.network, out / "weights.safetensors", about)
+        weights.save(to_weights(trainer.network, about), out / "weights.safetensors")
         say(f"{out / 'weights.safetensors'}: {trainer.step:,} steps, {examples / PAPER_EXAMPLES:.1%} of the paper's")
     return trainer, table
 
