@@ -139,4 +139,5 @@ def from_weights(weights: Weights) -> Network:
         network.load_state_dict({name: torch.from_numpy(np.array(t)) for name, t in weights.tensors.items()})
     except RuntimeError as error:
         raise WeightsError(f"weights do not fit their header: {' '.join(str(error).split())[:200]}") from None
-    return network.eval()
+    network.eval()
+    return network

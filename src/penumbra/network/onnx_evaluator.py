@@ -6,8 +6,6 @@ made when they are first asked for.
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
@@ -44,11 +42,11 @@ class OnnxEvaluator:
         policy: str = "Top",
         value: str = "All",
         opponent: str = "Top",
-        threads: int | None = None,
+        threads: int,
     ) -> None:
         self.weights = weights
         self.policy, self.value, self.opponent = policy, value, opponent
-        self.threads = threads or int(os.environ.get("PENUMBRA_THREADS", 0)) or len(os.sched_getaffinity(0))
+        self.threads = threads
         self.sessions: dict[str, onnxruntime.InferenceSession] = {}
         self.session(policy)
 

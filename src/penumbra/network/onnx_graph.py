@@ -6,6 +6,9 @@ zeros and ones; outputs are `policy`, float[B, 4161] logits in the order of the 
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import onnx
 from numpy.typing import NDArray
@@ -38,7 +41,7 @@ class Builder:
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
-    def node(self, kind: str, inputs: list[str], output: str, **attributes: object) -> str:
+    def node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
         self.nodes.append(helper.make_node(kind, inputs, [output], name=output, **attributes))
         return output
 
@@ -99,8 +102,7 @@ def build(weights: Weights, policy: str, value: str) -> onnx.ModelProto:
     moves, senses = b.node("Flatten", [by_from], "moves"), b.node("Flatten", ["sense"], "senses")
     b.node("Concat", [senses, moves, b.dense(x, f"{head}.pass_move")], "policy", axis=1)
     worth = b.node("Tanh", [b.dense(x, f"headsets.{value}.value")], "worth")
-    b.node("Flatten", [b.node("Squeeze", [worth, b.constant("last", np.array([1], np.int64))], "squeezed")], "column")
-    b.node("Squeeze", ["column", "last"], "value")
+    b.node("Squeeze", [worth, b.constant("last", np.array([1], np.int64))], "value")
     graph = helper.make_graph(
         b.nodes,
         f"penumbra {policy} {value}",
@@ -114,3 +116,12 @@ def build(weights: Weights, policy: str, value: str) -> onnx.ModelProto:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="penumbra")
     model.ir_version = IR
     return model
+
+
+def write(weights: Weights, policy: str, value: str, path: Path) -> None:
+    """Writes the graph as a file, whole or not at all."""
+    model = build(weights, policy, value)
+    onnx.checker.check_model(model)
+    unfinished = path.with_suffix(".part")
+    unfinished.write_bytes(model.SerializeToString())
+    unfinished.replace(path)

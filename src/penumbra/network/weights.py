@@ -72,6 +72,7 @@ def save(weights: Weights, path: Path) -> None:
     unfinished = path.with_suffix(".part")
     try:
         save_file(tensors, unfinished, header)
+        unfinished.chmod(0o644)
         unfinished.replace(path)
     except (OSError, SafetensorError) as error:
         unfinished.unlink(missing_ok=True)
@@ -105,7 +106,10 @@ def _check(weights: Weights, path: str | Path) -> None:
     """The tensors that every part of the network needs must be there, with the right shape."""
     a = weights.architecture
     width = a.n_width
-    shapes = {f"tower.{a.n_depth - 1}.second.weight": (width, width, 3, 3), "tower.0.first.weight": (width, PLANES, 3, 3)}
+    shapes: dict[str, tuple[int, ...]] = {
+        f"tower.{a.n_depth - 1}.second.weight": (width, width, 3, 3),
+        "tower.0.first.weight": (width, PLANES, 3, 3),
+    }
     for headset in a.headsets:
         shapes[f"headsets.{headset}.policy.weight"] = (65, width, 1, 1)
         shapes[f"headsets.{headset}.value.out.weight"] = (1, 256)

@@ -1,7 +1,9 @@
 """How Penumbra is configured: a TOML file, environment variables, both checked before anything starts.
 
     preset = "mixture"        # mixture, tree, cache, network or simple
-    evaluator = "heuristic"
+    evaluator = "network"     # or "heuristic": material and captures, without weights
+    weights = "my.safetensors"  # left out, those that come with the program: lite on a CPU, full on CUDA
+    device = "auto"           # cpu, cuda, or auto: cuda where there is one
     seconds = 2.0             # for each step; left out, a share of what the clock allows
     nodes = 10000             # evaluations for each step, instead of seconds; b and n_particles shrink to suit
     recognize_as = "auto"     # whose policy the opponent is taken to have: a name, "none", or "auto" by its own name
@@ -26,8 +28,9 @@ from pathlib import Path
 from typing import Any
 
 from penumbra.dsmcp.settings import PRESETS, Settings, SettingsError
+from penumbra.network.choice import DEVICES
 
-EVALUATORS = ("heuristic",)
+EVALUATORS = ("network", "heuristic")
 UNRECOGNISED = "Top"
 
 
@@ -40,7 +43,9 @@ class Configuration:
     """Everything that can be said about a Penumbra player before a game."""
 
     preset: str = "mixture"
-    evaluator: str = "heuristic"
+    evaluator: str = "network"
+    weights: str | None = None
+    device: str = "auto"
     seconds: float | None = None
     nodes: int | None = None
     recognize_as: str = "auto"
@@ -164,6 +169,8 @@ def _text(value: Any) -> str:
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "preset": _one_of(tuple(PRESETS)),
     "evaluator": _one_of(EVALUATORS),
+    "weights": _text,
+    "device": _one_of(DEVICES),
     "seconds": _seconds,
     "nodes": _count(1),
     "recognize_as": _text,

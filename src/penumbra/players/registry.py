@@ -6,6 +6,8 @@ import dataclasses
 
 from penumbra.dsmcp import PRESETS, Settings
 from penumbra.dsmcp.domain import Evaluator
+from penumbra.network.choice import network_evaluator
+from penumbra.network.heuristic import HeuristicEvaluator
 from penumbra.players.configuration import Configuration, headset
 from penumbra.players.hunter import Hunter
 from penumbra.players.kinds import KINDS, make_player
@@ -80,7 +82,10 @@ def fitted(settings: Settings, configuration: Configuration) -> Settings:
 
 def make_evaluator(configuration: Configuration, opponent_name: str) -> Evaluator:
     """π and ν, and τ̂ of the headset that stands for this opponent; the heuristic has one policy for everybody."""
-    from penumbra.network.heuristic import HeuristicEvaluator
+    if configuration.evaluator == "heuristic":
+        return HeuristicEvaluator()
 
-    headset(configuration.recognize_as, opponent_name, ())
-    return HeuristicEvaluator()
+    def recognise(headsets: tuple[str, ...]) -> str:
+        return headset(configuration.recognize_as, opponent_name, headsets)
+
+    return network_evaluator(configuration.weights, configuration.device, recognise)

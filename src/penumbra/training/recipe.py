@@ -26,6 +26,7 @@ Everything is checked before anything starts.
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import tomllib
 from collections.abc import Mapping
@@ -34,6 +35,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from penumbra.network.architecture import Architecture
+from penumbra.network.weights import Weights
 from penumbra.training.examples import ExampleSettings
 
 EVERYBODY, THE_BEST = "all", "top"
@@ -123,6 +125,17 @@ def read_recipe(path: str | Path, **training: Any) -> Recipe:
         _read(LossWeights, data.get("loss", {}), f"{path}: loss"),
         _read(ExampleSettings, examples, f"{path}: examples"),
     )
+
+
+def recipe_of(weights: Weights) -> Recipe:
+    """Whose steps each headset of some weights has learned from, as their header says."""
+    players = json.loads(weights.about.get("players", "{}"))
+    usual = {"All": EVERYBODY, "Top": THE_BEST}
+    plans = {}
+    for name in weights.architecture.headsets:
+        given = players.get(name, usual.get(name, [name]))
+        plans[name] = Plan(given if isinstance(given, str) else tuple(given), multiplicity=1)
+    return Recipe(weights.architecture, plans)
 
 
 def _plan(name: str, table: Any, where: str) -> Plan:

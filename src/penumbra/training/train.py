@@ -106,6 +106,7 @@ def train(
         about = {
             "games": str(table.tally.games),
             "top": json.dumps(table.top),
+            "players": json.dumps({name: plan.players for name, plan in recipe.plans.items()}),
             "steps": f"{trainer.step} of {recipe.training.batch} examples",
             "share of the paper's examples": f"{examples / PAPER_EXAMPLES:.3f}",
             "commit": commit(),

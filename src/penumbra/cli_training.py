@@ -1,0 +1,63 @@
+"""The commands about networks: `penumbra train`, `penumbra evaluate` and `penumbra export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Games = Annotated[list[Path], typer.Option("--archive", help="An archive of games; may be given repeatedly.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: cuda where there is one.")]
+WeightsFile = Annotated[Path, typer.Argument(help="Weights (safetensors).")]
+
+
+def train(
+    recipe: Annotated[Path, typer.Argument(help="A recipe (TOML); configs/lite.toml is one.")],
+    archive: Games,
+    out: Annotated[Path, typer.Option(help="The run's folder; a run that was stopped goes on.")],
+    device: Device = "auto",
+    seconds: Annotated[float | None, typer.Option(min=0, help="Stop after so long; the schedule follows.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Instead of the recipe's.")] = None,
+    cap: Annotated[int, typer.Option(min=1, help="States tracked for the evaluation at the end.")] = 100_000,
+) -> None:
+    """Train a network on archived games. Needs torch: pip install 'penumbra[torch]'."""
+    from penumbra.terminal.training import train as run
+
+    changes = {key: value for key, value in (("seconds", seconds), ("steps", steps)) if value is not None}
+    run(recipe, archive, out, device, changes, cap)
+
+
+def evaluate(
+    weights: WeightsFile,
+    archive: Games,
+    out: Annotated[Path | None, typer.Option(help="A folder for the tables as CSV.")] = None,
+    device: Device = "auto",
+    cap: Annotated[int, typer.Option(min=1, help="States tracked; a million is as good as no cap.")] = 1_000_000,
+    most: Annotated[int, typer.Option(min=1, help="Examples for each headset, at most.")] = 100_000,
+) -> None:
+    """Say how well a network predicts the games kept for validation: the paper's Table 1 and its cross tables."""
+    from penumbra.terminal.training import evaluate as run
+
+    run(weights, archive, out, device, cap, most)
+
+
+def export(
+    weights: WeightsFile,
+    out: Annotated[Path, typer.Argument(help="lite.onnx, or weights for play alone (.safetensors).")],
+    policy: Annotated[str, typer.Option(help="ONNX: the headset whose policy it has.")] = "Top",
+    value: Annotated[str, typer.Option(help="ONNX: the headset whose value it has.")] = "All",
+) -> None:
+    """Write a network as ONNX, or as weights without the heads that only training needs."""
+    from penumbra.network import weights as files
+
+    given = files.load(weights)
+    if out.suffix == ".safetensors":
+        files.save(files.for_play(given), out)
+    elif out.suffix == ".onnx":
+        from penumbra.network.onnx_graph import write
+
+        write(given, policy, value, out)
+    else:
+        raise ValueError(f"{out}: it ends neither in .onnx nor in .safetensors")
+    print(f"{out}: {out.stat().st_size:,} bytes")

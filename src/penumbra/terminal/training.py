@@ -1,0 +1,101 @@
+"""`penumbra train` and `penumbra evaluate` at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table as Grid
+
+PAPER = {  # Table 1: top-1, top-5 and winner accuracy, in percent
+    "All": (33.6, 62.0, 74.8),
+    "Top": (43.1, 73.4, 82.4),
+    "StrangeFish": (45.9, 74.3, 86.6),
+    "LaSalle": (36.4, 68.2, 69.7),
+    "DynamicEntropy": (50.0, 76.7, 78.9),
+    "Oracle": (49.3, 77.4, 81.4),
+    "Trout": (41.8, 63.4, 79.8),
+    "Attacker": (45.1, 61.9, 80.1),
+    "Random": (4.5, 20.7, 94.7),
+}
+
+
+def train(
+    recipe_file: Path, archives: Sequence[Path], out: Path, device: str, changes: dict[str, Any], cap: int
+) -> None:
+    """Trains with a progress bar, and judges what came of it."""
+    torch_or_explain()
+    from penumbra.network.choice import choose_device
+    from penumbra.training import train as training
+    from penumbra.training.evaluation import evaluate as judge
+    from penumbra.training.recipe import read_recipe
+
+    where = training.join_others(choose_device(device))
+    recipe = read_recipe(recipe_file, **changes)
+    records = training.read_games(archives)
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("{task.fields[note]}"), console=console) as bar:
+        task = bar.add_task("train", total=1.0, note="")
+
+        def report(entry: dict[str, Any]) -> None:
+            t = recipe.training
+            done = max(entry["step"] / t.steps, entry["seconds"] / t.seconds)
+            note = f"step {entry['step']:,}, {entry['examples/s']:,.0f} examples/s, policy {entry['policy']:.3f}"
+            bar.update(task, completed=done, note=note)
+
+        trainer, _ = training.train(recipe, records, out, where, say=console.print, report=report)
+    if training.is_first():
+        table = training.validation_table(recipe, records, where, cap)
+        result = judge(trainer.network, table)
+        result.save(out / "evaluation")
+        show(result)
+
+
+def evaluate(weights_file: Path, archives: Sequence[Path], out: Path | None, device: str, cap: int, most: int) -> None:
+    torch_or_explain()
+    from penumbra.network import weights
+    from penumbra.network.choice import choose_device
+    from penumbra.network.model import from_weights
+    from penumbra.training import train as training
+    from penumbra.training.evaluation import evaluate as judge
+    from penumbra.training.recipe import recipe_of
+
+    where = choose_device(device)
+    given = weights.load(weights_file)
+    records = training.read_games(archives)
+    table = training.validation_table(recipe_of(given), records, where, cap)
+    result = judge(from_weights(given).to(where), table, most)
+    print(table.tally)
+    if out is not None:
+        result.save(out)
+    show(result)
+
+
+def show(result: Any) -> None:
+    """Each headset on its own data, beside the paper's where it has one, and who is best on each headset's data."""
+    grid = Grid("headset", "examples", "top-1 %", "top-5 %", "winner %", "paper", "best on its data (top-1)")
+    own = {measure: result.own(measure) for measure in ("top1", "top5", "winner")}
+    best = result.best_of_columns("top1")
+    for j, name in enumerate(result.data):
+        shares = [own[measure].get(name, np.nan) for measure in own]
+        paper = " ".join(f"{value:.1f}" for value in PAPER.get(name, ()))
+        grid.add_row(name, f"{result.examples[j]:,}", *(f"{100 * share:.1f}" for share in shares), paper, best[name])
+    console = Console()
+    console.print(grid)
+    bins = Grid("examples", "mean value", "mean outcome", title="calibration of the value")
+    for n, value, outcome in result.calibration:
+        if n:
+            bins.add_row(f"{int(n):,}", f"{value:.2f}", f"{outcome:.2f}")
+    console.print(bins)
+
+
+def torch_or_explain() -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise ValueError("training and evaluation need torch: pip install 'penumbra[torch]'") from None
