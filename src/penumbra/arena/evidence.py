@@ -17,7 +17,7 @@ from penumbra.arena.entrants import entrant
 from penumbra.arena.match import Match, run
 from penumbra.arena.score import Score
 from penumbra.arena.table import Clock
-from penumbra.players.configuration import Configuration
+from penumbra.players.configuration import EVALUATORS, Configuration
 from penumbra.terminal.match import summary
 
 OPPONENTS = ("reconchess:random", "reconchess:attacker", "reconchess:trout")
@@ -39,15 +39,16 @@ def shortcomings(opponent: str, score: Score, games: int) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", type=int, default=200, help="against each opponent")
+    parser.add_argument("--games", type=int, default=67, help="against each opponent; together over 200")
     parser.add_argument("--opponents", nargs="+", default=list(OPPONENTS))
     parser.add_argument("--player", default="penumbra:mixture")
+    parser.add_argument("--evaluator", choices=EVALUATORS, default="network")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--ponder", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("evidence/games"))
     options = parser.parse_args()
-    player = entrant(options.player, Configuration(ponder=options.ponder))
+    player = entrant(options.player, Configuration(ponder=options.ponder, evaluator=options.evaluator))
     console = Console(stderr=True)
     lacking = []
     for opponent in options.opponents:
