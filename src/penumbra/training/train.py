@@ -210,13 +210,15 @@ def join_others(device: str) -> str:
 
 
 def commit() -> str:
-    """The commit of the source tree, where this is one."""
+    """PENUMBRA_COMMIT, or the commit of the source tree, where this is one."""
+    if given := os.environ.get("PENUMBRA_COMMIT"):
+        return given
     root = Path(__file__).resolve().parents[3]
     try:
         head = (root / ".git/HEAD").read_text().strip()
         return (root / ".git" / head[5:]).read_text().strip() if head.startswith("ref: ") else head
     except OSError:
-        return os.environ.get("PENUMBRA_COMMIT", "unknown")
+        return "unknown"
 
 
 def main() -> int:
