@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from penumbra.interop.history import read_record
 from penumbra.players.configuration import Configuration, ConfigurationError, from_environment, from_file, headset
 from penumbra.players.penumbra_player import PenumbraPlayer
 from penumbra.players.registry import make, make_penumbra, names
+from tests.rbc_server import Invitation, serving
 
 SRC = Path(__file__).parent.parent / "src"
 
@@ -80,6 +83,32 @@ def test_rc_bot_match_from_a_shell(sides: tuple[str, str], tmp_path: Path) -> No
     turns = [i for i in range(len(record.senses)) if i % 2 == (decisions["color"] == "black")]
     assert len(decisions["decisions"]) == 2 * len(turns)
     assert len(list((tmp_path / "kept").glob("*.json"))) == 2
+
+
+def test_rc_connect_plays_the_games_it_is_invited_to(tmp_path: Path) -> None:
+    """Two at once, one with each colour, in processes that rc-connect forks; then it is told to stop."""
+    invitations = [Invitation(color, seconds=60) for color in (True, False)]
+    with serving(invitations) as address:
+        options = ["--server-url", address, "--username", "visitor", "--password", "-", "--max-concurrent-games", "2"]
+        connected = subprocess.Popen(
+            [sys.executable, "-m", "reconchess.scripts.rc_connect", "penumbra.bot", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(SRC), "PENUMBRA_SECONDS": "0.02", "PYTHONUNBUFFERED": "1"},
+        )
+        try:
+            until = time.monotonic() + 90
+            while not all(invitation.finished for invitation in invitations) and time.monotonic() < until:
+                time.sleep(0.1)
+        finally:
+            connected.send_signal(signal.SIGTERM)
+            said, _ = connected.communicate(timeout=30)
+    assert all(invitation.finished and not invitation.resigned for invitation in invitations), said
+    assert said.count("Finished game") == 2 and "Traceback" not in said
+    for invitation in invitations:
+        assert invitation.game.get_win_reason() not in (reconchess.WinReason.TIMEOUT, reconchess.WinReason.RESIGN)
 
 
 def test_games_can_be_played_in_forked_processes() -> None:
