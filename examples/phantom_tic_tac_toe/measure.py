@@ -3,7 +3,7 @@
 A seeded player with a budget of evaluations is deterministic, so the value of its play is exact for each seed (but for
 courses of the game less likely than `CUTOFF`); the interval is over seeds. Both seats count equally.
 
-    python -m examples.phantom_tic_tac_toe.measure budgets            # values by budget
+    python -m examples.phantom_tic_tac_toe.measure budgets            # values by budget; --only names other set-ups
     python -m examples.phantom_tic_tac_toe.measure gap                # one change at a time: where is the rest lost?
     python -m examples.phantom_tic_tac_toe.measure best-responses     # the exact values, by enumeration: some minutes
 """
@@ -15,7 +15,6 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final, NamedTuple
 from unittest import mock
 
@@ -39,7 +38,6 @@ from penumbra.dsmcp.domain import Floats, Ints, Keys, Rows
 
 CUTOFF = 5e-3
 BUDGETS = (128, 512, 2048)
-EVALUATORS: Final[Mapping[str, Callable[[], Evaluator]]] = {"uniform": UniformEvaluator, "lines": LineEvaluator}
 
 # By `best-responses`, for the first and the second seat.
 BEST_RESPONSES: Final[Mapping[str, tuple[float, float]]] = {
@@ -47,6 +45,12 @@ BEST_RESPONSES: Final[Mapping[str, tuple[float, float]]] = {
     "greedy": (0.96378, 0.26285),
     "in order": (0.99673, 0.95669),
 }
+
+BEST_VALUES: Final[Mapping[str, float]] = {opponent: sum(seats) / 2 for opponent, seats in BEST_RESPONSES.items()}
+# Student's distribution: how many standard errors from the mean the 95 % interval of n samples ends, from n = 2 on.
+STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201)
+
+Values = npt.NDArray[np.float64]  # [seeds, budgets]
 
 
 class Estimate(NamedTuple):
@@ -59,9 +63,12 @@ class Estimate(NamedTuple):
         return f"{self.mean:+.3f} ± {self.half:.3f}"
 
     @staticmethod
-    def of(samples: Sequence[float]) -> Estimate:
-        spread = float(np.std(samples, ddof=1)) if len(samples) > 1 else float("nan")
-        return Estimate(float(np.mean(samples)), 1.96 * spread / len(samples) ** 0.5)
+    def of(samples: Sequence[float] | npt.NDArray[np.float64]) -> Estimate:
+        n = len(samples)
+        if n < 2:
+            return Estimate(float(np.mean(samples)), float("nan"))
+        errors = STUDENT[min(n - 2, len(STUDENT) - 1)]
+        return Estimate(float(np.mean(samples)), errors * float(np.std(samples, ddof=1)) / n**0.5)
 
 
 @dataclass(frozen=True)
@@ -86,10 +93,6 @@ class Setup:
 
 def bare_value(evaluator: Evaluator, policy: Policy) -> float:
     return sum(policy_value(evaluator_policy(evaluator), policy, player) for player in (0, 1)) / 2
-
-
-def best_value(opponent: str) -> float:
-    return sum(BEST_RESPONSES[opponent]) / 2
 
 
 # -- experiments on the gap
@@ -151,13 +154,14 @@ def uninformed(policy: Policy) -> Evaluator:
     return UniformEvaluator()
 
 
-def told_nothing(evaluator: Callable[[], Evaluator], policy: Policy) -> Evaluator:
-    return evaluator()
+def knows_lines(policy: Policy) -> Evaluator:
+    return LineEvaluator()
 
 
 LONG = SETTINGS.replace(d=(18,))
 EXPERIMENTS: Final[Mapping[str, Setup]] = {
     "as it is": Setup(uninformed),
+    "evaluator that knows lines": Setup(knows_lines),
     "choice = mean": Setup(uninformed, SETTINGS.replace(choice="mean")),
     "weigh_ended off": Setup(uninformed, SETTINGS.replace(weigh_ended=False)),
     "d = 18, the whole game": Setup(uninformed, LONG),
@@ -176,27 +180,34 @@ EXPERIMENTS: Final[Mapping[str, Setup]] = {
 # -- tables
 
 
-def print_budgets(seeds: range) -> None:
-    for name, evaluator in EVALUATORS.items():
-        print(f"\nEvaluator: {name}\n")
-        setup = Setup(partial(told_nothing, evaluator))
+def print_budgets(seeds: range, names: Sequence[str]) -> None:
+    for name in names or ["as it is"]:
+        print(f"\n{name}\n")
+        setup = EXPERIMENTS[name]
         values = {
-            opponent: [[setup.value(policy, nodes, seed) for seed in seeds] for nodes in BUDGETS]
+            opponent: np.array([[setup.value(policy, nodes, seed) for nodes in BUDGETS] for seed in seeds])
             for opponent, policy in OPPONENTS.items()
         }
-        bare = {opponent: bare_value(evaluator(), policy) for opponent, policy in OPPONENTS.items()}
+        bare = {opponent: bare_value(setup.evaluator(policy), policy) for opponent, policy in OPPONENTS.items()}
         print_table(BUDGETS, bare, values)
 
 
-def print_table(
-    budgets: Sequence[int], bare: Mapping[str, float], values: Mapping[str, Sequence[Sequence[float]]]
-) -> None:
-    """Values by opponent, budget and seed, as a table with intervals over seeds."""
-    print("\n| opponent | bare policy |", " | ".join(f"{nodes} nodes" for nodes in budgets), "| best response |")
-    print("|---" * (len(budgets) + 3) + "|")
-    for opponent, rows in values.items():
-        cells = " | ".join(str(Estimate.of(row)) for row in rows)
-        print(f"| {opponent} | {bare[opponent]:+.3f} | {cells} | {best_value(opponent):+.3f} |", flush=True)
+def print_table(budgets: Sequence[int], bare: Mapping[str, float], values: Mapping[str, Values]) -> None:
+    """Values by opponent, seed and budget, as a table with intervals over seeds; last of all opponents on average. The
+    gain is that of the largest budget over the smallest, seed by seed."""
+    heads = ["opponent", "bare policy", *(f"{nodes} nodes" for nodes in budgets), "best response", "gain"]
+    print("|", " | ".join(heads), "|")
+    print("|---" * len(heads) + "|")
+    for opponent, rows in [*values.items(), ("all", overall(values))]:
+        named = [opponent] if opponent in values else [*values]
+        lower, upper = (float(np.mean([worth[o] for o in named])) for worth in (bare, BEST_VALUES))
+        cells = [f"{lower:+.3f}", *(str(Estimate.of(column)) for column in rows.T), f"{upper:+.3f}"]
+        print("|", " | ".join([opponent, *cells, str(Estimate.of(rows[:, -1] - rows[:, 0]))]), "|", flush=True)
+
+
+def overall(values: Mapping[str, Values]) -> Values:
+    """All opponents on average, seed by seed."""
+    return np.asarray(np.mean([*values.values()], axis=0))
 
 
 def print_gap(seeds: range, nodes: int, names: Sequence[str]) -> None:
@@ -205,7 +216,7 @@ def print_gap(seeds: range, nodes: int, names: Sequence[str]) -> None:
     for name in names or EXPERIMENTS:
         values = [str(EXPERIMENTS[name].values(policy, nodes, seeds)) for policy in OPPONENTS.values()]
         print(f"| {name} |", " | ".join(values), "|", flush=True)
-    print("| best response |", " | ".join(f"{best_value(opponent):+.3f}" for opponent in OPPONENTS), "|")
+    print("| best response |", " | ".join(f"{BEST_VALUES[opponent]:+.3f}" for opponent in OPPONENTS), "|")
 
 
 def print_best_responses() -> None:
@@ -219,12 +230,14 @@ def main() -> None:
     parser.add_argument("what", choices=["budgets", "gap", "best-responses"])
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--nodes", type=int, default=1024, help="evaluations for each decision, for `gap`")
-    parser.add_argument("--only", nargs="*", default=[], choices=[*EXPERIMENTS], metavar="CHANGE", help="rows of `gap`")
+    parser.add_argument(
+        "--only", nargs="*", default=[], choices=[*EXPERIMENTS], metavar="CHANGE", help="these changes alone"
+    )
     arguments = parser.parse_args()
     seeds = range(arguments.seeds)
     match arguments.what:
         case "budgets":
-            print_budgets(seeds)
+            print_budgets(seeds, arguments.only)
         case "gap":
             print_gap(seeds, arguments.nodes, arguments.only)
         case _:
