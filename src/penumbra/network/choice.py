@@ -14,7 +14,6 @@ from penumbra.core import threads
 from penumbra.dsmcp.domain import Evaluator
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError, load
 
-DEVICES = ("auto", "cpu", "cuda")
 Recognise = Callable[[tuple[str, ...]], str]  # the headset that stands for the opponent, of those there are
 
 

@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import Any
 
 from penumbra.dsmcp.settings import PRESETS, Settings, SettingsError
-from penumbra.network.choice import DEVICES
 
 EVALUATORS = ("network", "heuristic")
+DEVICES = ("auto", "cpu", "cuda")
 UNRECOGNISED = "Top"
 
 
