@@ -99,7 +99,7 @@ def test_rc_connect_plays_the_games_it_is_invited_to(tmp_path: Path) -> None:
             env={**os.environ, "PYTHONPATH": str(SRC), "PENUMBRA_SECONDS": "0.02", "PYTHONUNBUFFERED": "1"},
         )
         try:
-            until = time.monotonic() + 90
+            until = time.monotonic() + 180
             while not all(invitation.finished for invitation in invitations) and time.monotonic() < until:
                 time.sleep(0.1)
         finally:
