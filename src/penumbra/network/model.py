@@ -101,9 +101,13 @@ class Headset(nn.Module):
         assert logits.shape[1] == ACTIONS
         return logits
 
+    def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Policy logits and value: all that play needs."""
+        return self.policy_logits(x), torch.tanh(self.value(x))
+
     def forward(self, x: Tensor) -> Heads:
         pieces = self.pieces(x).mean(dim=(2, 3)).view(-1, PIECE_KINDS, PIECE_COUNTS)
-        return Heads(self.policy_logits(x), torch.tanh(self.value(x)), self.soon_win(x), self.soon_lose(x), pieces)
+        return Heads(*self.predict(x), self.soon_win(x), self.soon_lose(x), pieces)
 
 
 class Network(nn.Module):

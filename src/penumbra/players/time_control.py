@@ -130,7 +130,7 @@ class TimeControl:
 
     @property
     def reserve(self) -> float:
-        return min(max(0.08 * self._initial, 0.3), 10.0)
+        return min(max(0.15 * self._initial, 0.5), 15.0)  # a busy machine may stop us for a second
 
     def spare(self) -> float:
         """Seconds that may be shared out now; infinite without a clock."""

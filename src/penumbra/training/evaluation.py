@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from penumbra.network.model import Heads, Network, unpack
+from penumbra.network.model import Network, unpack
 from penumbra.training.data import Batch, Table
 from penumbra.training.loss import legal_logits
 
@@ -85,12 +86,12 @@ def evaluate(network: Network, table: Table, most: int = 100_000, size: int = 20
         for batch in table.in_order(name, size):
             with torch.autocast(table.device.type, torch.bfloat16, enabled=half):
                 x = network.tower(unpack(batch.planes, torch.float32).contiguous(memory_format=torch.channels_last))
-                answers = [network.headset(headset)(x) for headset in headsets]
-            for i, heads in enumerate(answers):
-                for measure, counted in accuracies(heads, batch).items():
+                answers = [network.headset(headset).predict(x) for headset in headsets]
+            for i, (logits, value) in enumerate(answers):
+                for measure, counted in accuracies(logits, value, batch).items():
                     sums[measure][i] += counted
                 if name == "All" and headsets[i] == "All":
-                    bins += _calibration(heads, batch)
+                    bins += _calibration(value, batch)
             examples[j] += len(batch.target)
             if examples[j] >= most:
                 break
@@ -102,12 +103,12 @@ def evaluate(network: Network, table: Table, most: int = 100_000, size: int = 20
     return Evaluation(headsets, data, examples, cross, bins)
 
 
-def accuracies(heads: Heads, batch: Batch) -> dict[str, tuple[float, int]]:
+def accuracies(logits: Tensor, value: Tensor, batch: Batch) -> dict[str, tuple[float, int]]:
     """Each measure as (hits, of how many); drawn games have no winner."""
-    order = legal_logits(heads, batch).topk(5, dim=1).indices
+    order = legal_logits(logits, batch).topk(5, dim=1).indices
     hits = order == batch.target[:, None]
     decided = batch.outcome != 0
-    right = (heads.value.sign() == batch.outcome.sign()) & decided
+    right = (value.sign() == batch.outcome.sign()) & decided
     n = len(batch.target)
     return {
         "top1": (float(hits[:, 0].sum()), n),
@@ -116,9 +117,9 @@ def accuracies(heads: Heads, batch: Batch) -> dict[str, tuple[float, int]]:
     }
 
 
-def _calibration(heads: Heads, batch: Batch) -> NDArray[np.float64]:
+def _calibration(values: Tensor, batch: Batch) -> NDArray[np.float64]:
     decided = (batch.outcome != 0).cpu().numpy()
-    value = heads.value.float().cpu().numpy()[decided]
+    value = values.float().cpu().numpy()[decided]
     outcome = batch.outcome.cpu().numpy()[decided]
     which = np.clip(((value + 1) / 2 * BINS).astype(int), 0, BINS - 1)
     return np.stack(

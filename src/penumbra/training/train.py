@@ -32,6 +32,7 @@ from penumbra.training.recipe import Recipe, RecipeError, read_recipe
 
 PAPER_EXAMPLES = 650_000 * 256
 START = 0.05  # of the games must be examples before training begins on the fly
+CHECKPOINT_EVERY = 300.0  # seconds
 INTERRUPTED = 130
 
 
@@ -53,7 +54,7 @@ def train(
     out: Path,
     device: str,
     *,
-    checkpoint_every: float = 300.0,
+    checkpoint_every: float = CHECKPOINT_EVERY,
     say: Callable[[str], None] = print,
     report: Log = lambda entry: None,
     table: Table | None = None,
@@ -228,6 +229,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="a folder; each recipe has one in it")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--seconds", type=float, action="append", help="instead of the recipe's, for each recipe")
+    parser.add_argument("--checkpoint-every", type=float, default=CHECKPOINT_EVERY, help="seconds")
     parser.add_argument("--validation", type=int, default=100_000, help="examples a headset is judged by, at most")
     parser.add_argument("--cap", type=int, default=100_000, help="states tracked for validation")
     given = parser.parse_args()
@@ -247,7 +249,9 @@ def main() -> int:
                     words = (f"{k} {v:,.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in entry.items())
                     print(name, *words, flush=True)
 
-            trainer, table = train(recipe, records, out, device, report=report, table=table)
+            trainer, table = train(
+                recipe, records, out, device, checkpoint_every=given.checkpoint_every, report=report, table=table
+            )
             if is_first() and given.validation:
                 judges = judges or validation_table(recipe, records, device, given.cap)
                 result = evaluate(trainer.network, judges, given.validation)
