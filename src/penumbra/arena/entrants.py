@@ -30,13 +30,14 @@ def entrant(name: str, configuration: Configuration | None = None) -> Entrant:
         configuration = configuration or Configuration()
         preset = name.partition(":")[2] or configuration.preset
         return Entrant(name, None, dataclasses.replace(configuration, preset=preset))
-    from penumbra.interop.foreign import RECONCHESS, ForeignFault, ForeignPlayer, find_player, stockfish
+    from penumbra.interop.foreign import RECONCHESS, ForeignFault, ForeignPlayer, find_player
+    from penumbra.interop.stockfish import find_stockfish
 
     source = find_player(name)
     if source is None:
         known = ", ".join([*registry.names(), *RECONCHESS])
         raise ValueError(f"there is no player {name!r}: it is neither a file, a module, nor one of {known}")
-    if source == RECONCHESS["trout"] and stockfish() is None:
+    if source == RECONCHESS["trout"] and find_stockfish() is None:
         raise ValueError(f"{name} needs Stockfish: install it, or set STOCKFISH_EXECUTABLE to its path")
     player = ForeignPlayer(source)
     try:

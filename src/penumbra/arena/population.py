@@ -9,9 +9,9 @@
 
     [[player]]
     name = "Trout"         # in the games' records; left out, the kind
-    kind = "trout"         # one of penumbra.players.kinds
+    kind = "trout"         # one of penumbra.players.kinds, or penumbra or penumbra:PRESET
     weight = 1.0           # how often it plays, beside the others
-    settings = { nodes = 500 }
+    settings = { nodes = 500 }  # of the kind, or those of penumbra.players.configuration; Penumbra's need nodes
 
 Everything is checked before the first game.
 """
@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from penumbra.players.kinds import make_player
+from penumbra.players import registry
 from penumbra.players.player import Player
 
 
@@ -47,7 +47,7 @@ class Member:
 
     def make(self, seed: int) -> Player:
         """The player, new; ValueError if there is no such kind or setting."""
-        return make_player(self.kind, seed, **self.settings)
+        return registry.make_with_settings(self.kind, seed, self.settings)
 
     def plain(self) -> dict[str, Any]:
         return {"name": self.name, "kind": self.kind, "settings": dict(self.settings)}
@@ -160,6 +160,8 @@ def _member(table: Any, number: int) -> Member:
             raise ValueError("settings is not a table")
         member = Member(name, kind, settings, _number(table, "weight", 1.0, zero=True))
         member.make(0)
+        if registry.is_penumbra(kind) and "nodes" not in settings:
+            raise ValueError("there are no clocks: settings need nodes, the evaluations for each step")
     except (ValueError, TypeError) as error:
         raise ValueError(f"{where}: {error}") from None
     return member

@@ -11,7 +11,6 @@ import contextlib
 import importlib.util
 import multiprocessing
 import os
-import shutil
 import signal
 import time
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from typing import Any
 
 from penumbra.core import GameRecord
 from penumbra.interop.foreign_host import serve
+from penumbra.interop.stockfish import find_stockfish
 
 START_LIMIT = 60.0  # seconds to load a player and to start a game
 END_LIMIT = 10.0  # seconds to take leave
@@ -56,12 +56,6 @@ def find_player(name: str) -> str | None:
         return None
 
 
-def stockfish() -> str | None:
-    """The engine that Trout and others look for in STOCKFISH_EXECUTABLE."""
-    path = os.environ.get("STOCKFISH_EXECUTABLE") or shutil.which("stockfish") or "/usr/games/stockfish"
-    return path if Path(path).is_file() else None
-
-
 class ForeignPlayer:
     """A reconchess player by module or path, asked through its process, which is started when first needed."""
 
@@ -90,7 +84,7 @@ class ForeignPlayer:
             return
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        engine = stockfish()
+        engine = find_stockfish()  # Trout and others look for it in STOCKFISH_EXECUTABLE
         environment = {"STOCKFISH_EXECUTABLE": engine} if engine else {}
         process = context.Process(
             target=serve, args=(theirs, self._source, self._log, environment, os.getpid()), daemon=True
