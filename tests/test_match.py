@@ -10,17 +10,23 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
+import chess
+import chess.engine
 import pytest
 
 from penumbra.arena.entrants import Entrant, entrant
+from penumbra.arena.imitations import planned
 from penumbra.arena.match import Match, run, to_json
 from penumbra.arena.score import GameResult, Score, wilson
 from penumbra.arena.table import Clock, Table, play
 from penumbra.arena.workers import Pool
-from penumbra.core import Game
+from penumbra.core import Game, GameRecord
 from penumbra.interop.foreign import ForeignFault, ForeignPlayer
 from penumbra.interop.history import read_record
+from penumbra.interop.limited_trout import LimitedEngine, limit_from_environment
+from penumbra.interop.stockfish import find_stockfish
 from penumbra.players.configuration import Configuration
 from penumbra.players.random_player import RandomPlayer
 from tests.test_cli import run as command
@@ -263,6 +269,49 @@ def test_scores_count_draws_half_and_leave_unsettled_games_out() -> None:
     assert score.reasons("a") == {"time": 1, "king capture": 1}
     assert score.losses("a")["time"] == 1
     assert score.line() == "2.5 of 4, 62 % (22 % to 91 %)"
+
+
+# -- kinds and what they imitate
+
+
+def test_our_kinds_play_what_they_imitate() -> None:
+    match = planned("attacker", 4, 100, seed=3, out=None)
+    score, _ = run(match)
+    assert len(score.settled) == 4
+    assert {record.white_name for record in map(_record, score.results)} == {"Attacker", "AttackerBot"}
+    assert score.losses("b") == dict.fromkeys(score.losses("b"), 0)
+
+
+def _record(result: GameResult) -> GameRecord:
+    return GameRecord.from_bytes(result.record)
+
+
+@pytest.mark.skipif(find_stockfish() is None, reason="Stockfish is not installed")
+def test_both_trouts_play_with_stockfish_and_few_nodes() -> None:
+    match = planned("trout", 2, 50, seed=1, out=None)
+    assert match.a.settings["nodes"] == int(match.b.environment["PENUMBRA_TROUT_NODES"]) == 50
+    score, _ = run(match)
+    assert len(score.settled) == 2
+    assert {record.white_name for record in map(_record, score.results)} == {"Trout", "LimitedTrout"}
+
+
+def test_the_limit_of_reconchess_trout_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Engine:
+        def play(self, board: chess.Board, limit: chess.engine.Limit) -> chess.engine.Limit:
+            return limit
+
+    def asked() -> object:
+        limit = limit_from_environment()
+        assert limit is not None
+        engine = LimitedEngine(cast(chess.engine.SimpleEngine, Engine()), limit)
+        return engine.play(chess.Board(), chess.engine.Limit(time=0.5))
+
+    monkeypatch.delenv("PENUMBRA_TROUT_NODES", raising=False)
+    assert limit_from_environment() is None
+    monkeypatch.setenv("PENUMBRA_TROUT_SECONDS", "0.02")
+    assert asked() == chess.engine.Limit(time=0.02)
+    monkeypatch.setenv("PENUMBRA_TROUT_NODES", "70")
+    assert asked() == chess.engine.Limit(nodes=70)
 
 
 # -- the command

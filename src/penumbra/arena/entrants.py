@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from penumbra.players import registry
 from penumbra.players.configuration import Configuration
@@ -13,15 +15,19 @@ from penumbra.players.player import Player
 
 @dataclass(frozen=True)
 class Entrant:
-    """A player as it was named; `source` is a module or a path for one that runs in its own process."""
+    """Who plays: by `source`, a module or a path, one that runs in its own process; by `kind`, a built-in player with
+    its settings, or Penumbra; else the built-in player of that name."""
 
     name: str
     source: str | None = None
     configuration: Configuration = dataclasses.field(default_factory=Configuration)
+    kind: str | None = None
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    environment: Mapping[str, str] = dataclasses.field(default_factory=dict)  # variables of its own process
 
     @property
     def is_penumbra(self) -> bool:
-        return self.source is None and registry.is_penumbra(self.name)
+        return self.source is None and registry.is_penumbra(self.kind or self.name)
 
 
 def entrant(name: str, configuration: Configuration | None = None) -> Entrant:
@@ -54,17 +60,19 @@ class Bench:
 
     def __init__(self, logs: str | None = None) -> None:
         self._logs = logs
-        self._foreign: dict[tuple[str, bool], Player] = {}
+        self._foreign: dict[tuple[str, str, bool], Player] = {}
 
     def player(self, who: Entrant, color: bool, seed: int, name: str) -> Player:
+        if who.kind is not None:
+            return registry.make_with_settings(who.kind, seed, who.settings)
         if who.source is None:
             return registry.make(who.name, seed, who.configuration)
         from penumbra.interop.foreign import ForeignPlayer
 
-        key = (who.source, color)  # one for each side: a player may meet itself
+        key = (who.source, who.name, color)  # one for each side: a player may meet itself
         if key not in self._foreign:
             log = None if self._logs is None else str(Path(self._logs) / f"{_file_name(name)}.log")
-            self._foreign[key] = ForeignPlayer(who.source, None, log)
+            self._foreign[key] = ForeignPlayer(who.source, None, log, who.environment)
         player = self._foreign[key]
         assert isinstance(player, ForeignPlayer)
         player.seed(seed)

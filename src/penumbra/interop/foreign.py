@@ -13,7 +13,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -59,8 +59,15 @@ def find_player(name: str) -> str | None:
 class ForeignPlayer:
     """A reconchess player by module or path, asked through its process, which is started when first needed."""
 
-    def __init__(self, source: str, name: str | None = None, log: str | None = None) -> None:
+    def __init__(
+        self,
+        source: str,
+        name: str | None = None,
+        log: str | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self._source = source
+        self._environment = dict(environment or {})
         self._log = log
         self._given_name = name
         self.name = name or Path(source).stem
@@ -85,7 +92,7 @@ class ForeignPlayer:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         engine = find_stockfish()  # Trout and others look for it in STOCKFISH_EXECUTABLE
-        environment = {"STOCKFISH_EXECUTABLE": engine} if engine else {}
+        environment = {**({"STOCKFISH_EXECUTABLE": engine} if engine else {}), **os.environ, **self._environment}
         process = context.Process(
             target=serve, args=(theirs, self._source, self._log, environment, os.getpid()), daemon=True
         )

@@ -28,7 +28,7 @@ def serve(connection: Connection, source: str, log: str | None, environment: Map
     with contextlib.suppress(OSError):
         os.setsid()  # an interrupt at the terminal is for the match; and the group can be ended as one
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.environ.update({**environment, **os.environ})
+    os.environ.update(environment)
     _redirect_output(log)
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
     try:
