@@ -16,7 +16,7 @@ import chess
 import chess.engine
 import pytest
 
-from penumbra.arena.entrants import Entrant, entrant
+from penumbra.arena.entrants import Bench, Entrant, entrant
 from penumbra.arena.imitations import planned
 from penumbra.arena.match import Match, run, to_json
 from penumbra.arena.score import GameResult, Score, wilson
@@ -140,6 +140,21 @@ def test_foreign_players_print_into_their_own_file(tmp_path: Path) -> None:
     player.sensed(0, (1, 1, 4, 2))
     player.close()
     assert "what a board" in log.read_text()
+
+
+def test_a_foreign_player_has_a_process_of_its_own_for_each_game(tmp_path: Path) -> None:
+    """What it leaves behind in its module is gone, unless it is to be kept."""
+    bot = write_bot(tmp_path, "counts", "choose_move(self, m, s)", "pass")
+    bot.write_text(bot.read_text() + "    games = []\n")
+    bot.write_text(bot.read_text().replace("self.turns = 0", "self.turns = 0; self.games.append(1); print(self.games)"))
+    for keep, last in ((False, "[1]"), (True, "[1, 1]")):
+        logs = tmp_path / str(keep)
+        logs.mkdir()
+        bench = Bench(str(logs))
+        for seed in range(2):
+            bench.player(Entrant("counts", str(bot), keep=keep), True, seed, "counts").start(True, Game().fen())
+        bench.close()
+        assert (logs / "counts.log").read_text().splitlines() == ["[1]", last]
 
 
 def test_a_foreign_game_repeats_itself_by_seed() -> None:

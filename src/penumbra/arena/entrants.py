@@ -6,11 +6,14 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penumbra.players import registry
 from penumbra.players.configuration import Configuration
 from penumbra.players.player import Player
+
+if TYPE_CHECKING:
+    from penumbra.interop.foreign import ForeignPlayer
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,7 @@ class Entrant:
     kind: str | None = None
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)  # variables of its own process
+    keep: bool = False  # its own process plays one game after another; else each has a new one
 
     @property
     def is_penumbra(self) -> bool:
@@ -56,11 +60,15 @@ def entrant(name: str, configuration: Configuration | None = None) -> Entrant:
 
 
 class Bench:
-    """The players of one worker: foreign ones keep their process from game to game, ours are new for each."""
+    """The players of one worker, new for each game.
+
+    Foreign ones too: reconchess starts a process for each game, and players count on it. Its own AttackerBot uses up a
+    list that all its games in a process share, and passes from then on.
+    """
 
     def __init__(self, logs: str | None = None) -> None:
         self._logs = logs
-        self._foreign: dict[tuple[str, str, bool], Player] = {}
+        self._foreign: dict[tuple[str, str, bool], ForeignPlayer] = {}
 
     def player(self, who: Entrant, color: bool, seed: int, name: str) -> Player:
         if who.kind is not None:
@@ -70,19 +78,17 @@ class Bench:
         from penumbra.interop.foreign import ForeignPlayer
 
         key = (who.source, who.name, color)  # one for each side: a player may meet itself
+        if key in self._foreign and not who.keep:
+            self._foreign.pop(key).close()
         if key not in self._foreign:
             log = None if self._logs is None else str(Path(self._logs) / f"{_file_name(name)}.log")
             self._foreign[key] = ForeignPlayer(who.source, None, log, who.environment)
         player = self._foreign[key]
-        assert isinstance(player, ForeignPlayer)
         player.seed(seed)
         return player
 
     def close(self) -> None:
-        from penumbra.interop.foreign import ForeignPlayer
-
         for player in self._foreign.values():
-            assert isinstance(player, ForeignPlayer)
             player.close()
         self._foreign.clear()
 
