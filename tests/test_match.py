@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from penumbra.arena.entrants import Bench, Entrant, entrant
 from penumbra.arena.imitations import planned
 from penumbra.arena.match import Match, run, to_json
 from penumbra.arena.score import GameResult, Score, wilson
+from penumbra.arena.sprt import Sprt
 from penumbra.arena.table import Clock, Table, play
 from penumbra.arena.workers import Pool
 from penumbra.core import Game, GameRecord
@@ -29,6 +31,7 @@ from penumbra.interop.limited_trout import LimitedEngine, limit_from_environment
 from penumbra.interop.stockfish import find_stockfish
 from penumbra.players.configuration import Configuration
 from penumbra.players.random_player import RandomPlayer
+from tests.command_line import penumbra
 from tests.test_cli import run as command
 from tests.workshop import Task, Workshop
 
@@ -284,6 +287,56 @@ def test_scores_count_draws_half_and_leave_unsettled_games_out() -> None:
     assert score.reasons("a") == {"time": 1, "king capture": 1}
     assert score.losses("a")["time"] == 1
     assert score.line() == "2.5 of 4, 62 % (22 % to 91 %)"
+
+
+# -- a sequential test
+
+
+@pytest.mark.parametrize(("truth", "right", "draws"), [(0.0, 0.0, 0.0), (60.0, 60.0, 0.0), (60.0, 60.0, 0.3)])
+def test_a_sequential_test_is_wrong_as_seldom_as_it_promises(truth: float, right: float, draws: float) -> None:
+    """One match in twenty: 300 simulated ones may be off by three standard deviations."""
+    rng, test, matches, wrong, games = random.Random(7), Sprt(0, 60), 300, 0, 0
+    score = 1 / (1 + 10 ** (-truth / 400))
+    for _ in range(matches):
+        tally = [0, 0, 0]
+        while (verdict := test.verdict(*tally)) is None:
+            draw = rng.random() < draws
+            won = rng.random() < (score - draws / 2) / (1 - draws)
+            tally[1 if draw else 0 if won else 2] += 1
+            games += 1
+        wrong += verdict != right
+    assert wrong / matches < 0.05 + 3 * (0.05 * 0.95 / matches) ** 0.5
+    assert games / matches < 1_000
+
+
+def test_a_sequential_test_by_hand() -> None:
+    """60 wins of 100 without draws, 0 against 100 Elo; the half games of smoothing are counted."""
+    s1 = 1 / (1 + 10 ** (-0.25))
+    n, w, d = 101.5, 60.5, 0.5
+    mean = (w + d / 2) / n
+    variance = (w + d / 4) / n - mean**2
+    expected = n * (s1 - 0.5) * (2 * mean - 0.5 - s1) / (2 * variance)
+    assert Sprt(0, 100).log_ratio(60, 0, 40) == pytest.approx(expected)
+    assert Sprt(0, 100).log_ratio(0, 0, 0) == pytest.approx(Sprt(0, 100).log_ratio(1, 0, 1), abs=0.2)
+    with pytest.raises(ValueError, match="elo1 = 5 is not above elo0 = 5"):
+        Sprt(5, 5)
+
+
+def test_a_match_stops_when_it_is_clear() -> None:
+    quick = Entrant("trout", kind="trout", settings={"depth": 1, "nodes": 300})
+    match = Match(quick, Entrant("random"), 1_000, Clock(None), sprt=Sprt(0, 400))
+    score, interrupted = run(match)
+    assert not interrupted
+    assert 3 < len(score.settled) < 40
+    assert to_json(match, score, False)["sprt"]["holds"] == 400
+    assert match.sprt is not None and match.sprt.verdict(*score.tally) == 400
+
+
+def test_the_command_says_what_is_not_clear() -> None:
+    answer = penumbra("match", "random", "random", "--sprt", "--games", "2", "--seconds", "0")
+    assert "sequential test of 0 against 30 Elo: not yet clear (log-likelihood ratio" in answer.stdout
+    answer = penumbra("match", "random", "random", "--sprt", "--elo1", "-10")
+    assert (answer.returncode, answer.stderr.count("\n")) == (1, 1)
 
 
 # -- kinds and what they imitate

@@ -15,6 +15,7 @@ from typing import Any
 
 from penumbra.arena.entrants import Bench, Entrant
 from penumbra.arena.score import GameResult, Score
+from penumbra.arena.sprt import Sprt
 from penumbra.arena.table import Clock, play
 from penumbra.arena.workers import Pool
 from penumbra.core import GameRecord, set_threads
@@ -24,7 +25,10 @@ from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
 
 @dataclass(frozen=True)
 class Match:
-    """What is to be played. `out` is a folder for the games; `record` adds Penumbra's decisions to them."""
+    """What is to be played. `out` is a folder for the games; `record` adds Penumbra's decisions to them.
+
+    With a sequential test the match ends as soon as it is clear, and `games` are the most that are played.
+    """
 
     a: Entrant
     b: Entrant
@@ -34,6 +38,10 @@ class Match:
     seed: int = 0
     out: Path | None = None
     record: bool = False
+    sprt: Sprt | None = None
+
+    def is_clear(self, score: Score) -> bool:
+        return self.sprt is not None and self.sprt.verdict(*score.tally) is not None
 
     def jobs(self) -> list[Job]:
         return [Job(i, i % 2 == 0, self.a, self.b, self.clock, self.seed + 2 * i) for i in range(self.games)]
@@ -113,6 +121,8 @@ def run(match: Match, report: Callable[[Score], None] = lambda score: None) -> t
             if match.out is not None:
                 write_game(match, results[-1])
             report(Score(results))
+            if match.is_clear(Score(results)):
+                break
     except KeyboardInterrupt:
         interrupted = True
     finally:
@@ -170,6 +180,7 @@ def to_json(match: Match, score: Score, interrupted: bool) -> dict[str, Any]:
         "draws": score.count(None),
         "a_rate": None if math.isnan(score.rate) else score.rate,
         "interval": [low, high],
+        "sprt": None if match.sprt is None else {**asdict(match.sprt), "holds": match.sprt.verdict(*score.tally)},
         "a_wins_by_reason": score.reasons("a"),
         "b_wins_by_reason": score.reasons("b"),
         "draws_by_reason": score.reasons(None),

@@ -68,6 +68,11 @@ class Score:
         return sum(result.points for result in self.settled)
 
     @property
+    def tally(self) -> tuple[int, int, int]:
+        """Wins, draws and losses."""
+        return self.count("a"), self.count(None), self.count("b")
+
+    @property
     def rate(self) -> float:
         games = len(self.settled)
         return self.points / games if games else math.nan
