@@ -63,12 +63,13 @@ def verify(
     archive: ArchiveFile,
     track: Annotated[bool, typer.Option("--track", help="Follow both players' sets of states too.")] = False,
     cap: Annotated[int, typer.Option(min=10, help="States tracked at most.")] = 1_000_000,
+    until_cut: Annotated[bool, typer.Option("--until-cut", help="Each set no further than the cap.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Games tracked at the same time.")] = 1,
 ) -> None:
     """Replay every game: its bytes, its moves and its result must agree."""
     from penumbra.terminal.archive import verify as look
 
-    _succeed(look(archive, track, cap, workers))
+    _succeed(look(archive, track, cap, workers, until_cut))
 
 
 @archive.command()
