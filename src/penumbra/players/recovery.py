@@ -11,6 +11,7 @@ Boards here are lists of 64 contents in the owner's view: 0 empty, 1..6 own P N 
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -59,10 +60,12 @@ class Trail:
     def forget(self) -> None:
         self.whole, self.since = None, []
 
-    def again(self, observation: Observation, cap: int, seed: int, deadline: float) -> Situation | None:
-        """Everything since the last whole set once more, with other draws, until something agrees or time is up."""
-        while self.whole is not None and time.monotonic() < deadline:
-            seed += 1
+    def again(
+        self, observation: Observation, cap: int, seed: int, deadline: float, tries: float = math.inf
+    ) -> Situation | None:
+        """Everything since the last whole set once more, with other draws, until something agrees or it is enough."""
+        while self.whole is not None and tries > 0 and time.monotonic() < deadline:
+            seed, tries = seed + 1, tries - 1
             x: Situation | None = self.whole
             for step, seen in enumerate([*self.since, observation]):
                 assert x is not None
