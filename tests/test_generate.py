@@ -188,7 +188,7 @@ def test_a_player_that_fails_is_told_of_and_its_games_are_not_kept(
 
 def test_penumbra_is_a_member_like_others(tmp_path: Path) -> None:
     """With a node budget its games repeat, whoever plays them."""
-    thinking = {"nodes": 40, "cap": 2_000, "settings": {"table_entries": 4096}}
+    thinking = {"evaluator": "heuristic", "nodes": 40, "cap": 2_000, "settings": {"table_entries": 4096}}
     members = (Member("Deep", "penumbra", thinking), Member("Trees", "penumbra:tree", thinking), MEMBERS[0])
     found = []
     for workers in (1, 2):

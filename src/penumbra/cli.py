@@ -13,7 +13,7 @@ from rich.console import Console
 from typer.exceptions import TyperException
 
 import penumbra
-from penumbra import cli_archive, cli_training
+from penumbra import cli_archive, cli_tournament, cli_training
 
 app = typer.Typer(
     name="penumbra",
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.add_typer(cli_archive.archive, name="archive")
 app.command()(cli_archive.generate)
 app.command()(cli_archive.rate)
+app.command()(cli_tournament.tournament)
 app.command()(cli_training.train)
 app.command()(cli_training.evaluate)
 app.command()(cli_training.export)

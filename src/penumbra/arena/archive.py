@@ -63,7 +63,7 @@ CREATE TABLE made (
 """
 
 _SELECT = """
-SELECT game.id, hash, white.value, black.value, winner, reason, plies, source.value, settings.value, time, record
+SELECT game.id, game.hash, white.value, black.value, winner, reason, plies, source.value, settings.value, time, record
 FROM game
 JOIN text AS white ON white.id = game.white
 JOIN text AS black ON black.id = game.black
@@ -274,6 +274,21 @@ class Archive:
                 "SELECT number FROM made JOIN text ON text.id = run WHERE text.value = ?", (run,)
             ).fetchall()
         return {row[0] for row in rows}
+
+    def games_made(self, run: str) -> Iterator[tuple[int, ArchivedGame]]:
+        """(number, game) of what a run has made, in order of the numbers."""
+        last = -1
+        query = f"""{_SELECT.replace("SELECT", "SELECT made.number,")} JOIN made ON made.hash = game.hash
+                    JOIN text ON text.id = made.run
+                    WHERE text.value = ? AND made.number > ? ORDER BY made.number LIMIT {PAGE}"""
+        while True:
+            with _explained(self.path):
+                rows = self._db.execute(query, (run, last)).fetchall()
+            for row in rows:
+                yield row[0], _game(row[1:])
+            if len(rows) < PAGE:
+                return
+            last = rows[-1][0]
 
     def runs(self) -> dict[str, int]:
         """How many games of each generation run are done."""

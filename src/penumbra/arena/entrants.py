@@ -29,6 +29,12 @@ class Entrant:
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)  # variables of its own process
     keep: bool = False  # its own process plays one game after another; else each has a new one
 
+    def plain(self) -> dict[str, Any]:
+        """What determines how it plays, as plain data."""
+        if self.source is not None:
+            return {"name": self.name, "path": self.source, "environment": dict(self.environment)}
+        return {"name": self.name, "kind": self.kind or self.name, "settings": dict(self.settings)}
+
     @property
     def is_penumbra(self) -> bool:
         return self.source is None and registry.is_penumbra(self.kind or self.name)
@@ -40,6 +46,11 @@ def entrant(name: str, configuration: Configuration | None = None) -> Entrant:
         configuration = configuration or Configuration()
         preset = name.partition(":")[2] or configuration.preset
         return Entrant(name, None, dataclasses.replace(configuration, preset=preset))
+    return loaded(name)
+
+
+def loaded(name: str, environment: Mapping[str, str] | None = None) -> Entrant:
+    """A reconchess player by module or path, found to load; ValueError, on one line, if it does not."""
     from penumbra.interop.foreign import RECONCHESS, ForeignFault, ForeignPlayer, find_player
     from penumbra.interop.stockfish import find_stockfish
 
@@ -49,14 +60,14 @@ def entrant(name: str, configuration: Configuration | None = None) -> Entrant:
         raise ValueError(f"there is no player {name!r}: it is neither a file, a module, nor one of {known}")
     if source == RECONCHESS["trout"] and find_stockfish() is None:
         raise ValueError(f"{name} needs Stockfish: install it, or set STOCKFISH_EXECUTABLE to its path")
-    player = ForeignPlayer(source)
+    player = ForeignPlayer(source, environment=environment)
     try:
         player.load()
     except ForeignFault as fault:
         raise ValueError(f"{name} cannot be loaded: {fault.detail}") from None
     finally:
         player.close()
-    return Entrant(name, source)
+    return Entrant(name, source, environment=environment or {})
 
 
 class Bench:

@@ -62,8 +62,8 @@ class Job:
 class GameRoom:
     """What a worker keeps between games."""
 
-    def __init__(self, workers: int, logs: str | None, record: bool) -> None:
-        set_threads(max(1, (os.cpu_count() or 1) // workers))
+    def __init__(self, threads: int, logs: str | None = None, record: bool = False) -> None:
+        set_threads(threads)
         notes = logging.NullHandler() if logs is None else logging.FileHandler(Path(logs) / "penumbra.log", delay=True)
         logging.getLogger("penumbra").addHandler(notes)
         self._bench = Bench(logs)
@@ -90,6 +90,7 @@ class GameRoom:
             detail=outcome.detail,
             plies=len(outcome.record.moves),
             seconds=time.monotonic() - began,
+            used=(outcome.used[0 if white == "a" else 1], outcome.used[1 if white == "a" else 0]),
             least_left=(_finite(least["a"]), _finite(least["b"])),
             record=outcome.record.to_bytes(),
             seed=job.seed,
@@ -112,12 +113,13 @@ def run(match: Match, report: Callable[[Score], None] = lambda score: None) -> t
         match.out.mkdir(parents=True, exist_ok=True)
         logs = str(match.out)
     results: list[GameResult] = []
-    pool: Pool[Job, GameResult] = Pool(functools.partial(GameRoom, match.workers, logs, match.record), match.workers)
+    threads = max(1, (os.cpu_count() or 1) // match.workers)
+    pool: Pool[Job, GameResult] = Pool(functools.partial(GameRoom, threads, logs, match.record), match.workers)
     interrupted = False
     jobs = match.jobs()
     try:
         for index, result, trouble in pool.run(jobs):
-            results.append(result if result is not None else _unsettled(jobs[index], trouble))
+            results.append(result if result is not None else unsettled(jobs[index], trouble))
             if match.out is not None:
                 write_game(match, results[-1])
             report(Score(results))
@@ -134,7 +136,7 @@ def run(match: Match, report: Callable[[Score], None] = lambda score: None) -> t
     return score, interrupted
 
 
-def _unsettled(job: Job, trouble: str) -> GameResult:
+def unsettled(job: Job, trouble: str) -> GameResult:
     """The harness failed twice: nobody's fault, nobody's point."""
     return GameResult(
         job.number, job.a_is_white, None, "harness", trouble, 0, 0.0, (None, None), b"", job.seed, settled=False
@@ -194,11 +196,11 @@ def _game_to_json(result: GameResult) -> dict[str, Any]:
     data = asdict(result)
     del data["record"], data["decisions"]
     if result.settled:
-        data |= _steps(GameRecord.from_bytes(result.record))
+        data |= steps(GameRecord.from_bytes(result.record))
     return data
 
 
-def _steps(record: GameRecord) -> dict[str, list[str | None]]:
+def steps(record: GameRecord) -> dict[str, list[str | None]]:
     """The senses and the moves asked for, in real squares, White's and Black's in turn; None for a sense not made."""
     first = record.start_fen.split()[1] != "b" if record.start_fen else True
     colors = [first == (i % 2 == 0) for i in range(len(record.senses))]

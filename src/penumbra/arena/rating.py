@@ -139,8 +139,9 @@ def _gather(results: Iterable[Result]) -> _League:
         raise ValueError("there are no finished games between two players")
     names = sorted({name for pair in pairs for name in pair})
     index = {name: i for i, name in enumerate(names)}
-    sums = np.array(list(pairs.values()))
-    sides = np.array([(index[white], index[black]) for white, black in pairs], np.int64)
+    ordered = sorted(pairs)  # so that the order of the games does not matter, not even to the last bit
+    sums = np.array([pairs[pair] for pair in ordered])
+    sides = np.array([(index[white], index[black]) for white, black in ordered], np.int64)
     return _League(names, sides[:, 0], sides[:, 1], sums[:, 0], sums[:, 1], sums[:, 2])
 
 
@@ -228,10 +229,10 @@ def _differences(white: NDArray[np.int64], black: NDArray[np.int64], n: int) -> 
 
 def _virtual_games(league: _League, prior: float) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     """(Whites, Blacks, games) of the prior."""
-    opponents: dict[int, set[int]] = {}
+    opponents: dict[int, dict[int, None]] = {}
     for white, black in zip(league.white.tolist(), league.black.tolist(), strict=True):
-        opponents.setdefault(white, set()).add(black)
-        opponents.setdefault(black, set()).add(white)
+        opponents.setdefault(white, {})[black] = None
+        opponents.setdefault(black, {})[white] = None
     rows = [
         (side, prior / len(others) / 2)
         for player, others in opponents.items()
