@@ -166,6 +166,29 @@ def test_a_fault_of_the_harness_is_nobodys_loss_and_is_played_the_next_time(tmp_
         run(quick(20), archive, Scripted(range(100)))
 
 
+def test_many_games_take_no_more_memory_or_files(tmp_path: Path) -> None:
+    """Of this process and of its two workers, from the first fifth of the games to the last."""
+    tournament = quick(1_000 // 3 + 1 if EVIDENCE else 40, workers=2)
+    seen: list[list[tuple[int, int]]] = []
+
+    def look(standing: organiser.Standing) -> None:
+        if standing.played in (standing.target // 5, standing.target - 2):  # the last is played by one of the workers
+            seen.append([_held(pid) for pid in (os.getpid(), *sorted(map(int, _children(os.getpid()))))])
+
+    with Archive.create(tmp_path / "games.db") as archive:
+        assert run(tournament, archive, report=look).done == tournament.games * 3
+    first, last = seen
+    assert len(first) == len(last) >= 3
+    assert [files for _, files in last] == [files for _, files in first]
+    assert all(after - before < 4_000 for (before, _), (after, _) in zip(first, last, strict=True)), (first, last)
+
+
+def _held(pid: int) -> tuple[int, int]:
+    """(resident kilobytes, open files) of a process."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]), len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
 # -- players that fail
 
 

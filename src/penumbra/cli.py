@@ -41,6 +41,7 @@ class Subject(StrEnum):
     PLAYOUTS = "playouts"
     EXAMPLES = "examples"
     SEARCH = "search"
+    ARENA = "arena"
 
 
 class Side(StrEnum):
