@@ -405,12 +405,12 @@ def test_the_command_plays_built_in_players_and_presets(tmp_path: Path) -> None:
 
 def _small(folder: Path) -> Path:
     path = folder / "small.toml"
-    path.write_text("cap = 2000\n[settings]\ntable_entries = 4096\n")
+    path.write_text('evaluator = "heuristic"\ncap = 2000\n[settings]\ntable_entries = 4096\n')
     return path
 
 
 def test_the_same_seed_gives_the_same_match_for_any_number_of_workers(tmp_path: Path) -> None:
-    configuration = Configuration(nodes=40, cap=2_000, settings={"table_entries": 4096})
+    configuration = Configuration(evaluator="heuristic", nodes=40, cap=2_000, settings={"table_entries": 4096})
     records = []
     for workers in (1, 2):
         match = Match(

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 STATE_CAP = 5_000_000
 ROOM_TO_RECOVER = 4  # times the cap, when a set is played through again to find the truth
-TRIES_TO_RECOVER = 4  # so often, where a node budget rather than a clock bounds the thinking
+WORK_TO_RECOVER = 500_000  # states moved on by a step, where a node budget rather than a clock bounds the thinking
 
 
 class PenumbraPlayer:
@@ -233,8 +233,8 @@ class PenumbraPlayer:
         agent = self.agent
         repeatable = self.nodes is not None and self.time.left is None  # then nothing may depend on the time
         deadline = math.inf if repeatable else time.monotonic() + self.time.for_recovery()
-        tries = TRIES_TO_RECOVER if repeatable else math.inf
-        after = self._trail.again(observation, ROOM_TO_RECOVER * self.time.cap(self.cap), seed, deadline, tries)
+        work = WORK_TO_RECOVER if repeatable else math.inf
+        after = self._trail.again(observation, ROOM_TO_RECOVER * self.time.cap(self.cap), seed, deadline, work)
         how = "found again from the last whole set"
         if after is None:
             self._trail.forget()

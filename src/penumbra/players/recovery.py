@@ -61,21 +61,25 @@ class Trail:
         self.whole, self.since = None, []
 
     def again(
-        self, observation: Observation, cap: int, seed: int, deadline: float, tries: float = math.inf
+        self, observation: Observation, cap: int, seed: int, deadline: float, work: float = math.inf
     ) -> Situation | None:
-        """Everything since the last whole set once more, with other draws, until something agrees or it is enough."""
-        while self.whole is not None and tries > 0 and time.monotonic() < deadline:
-            seed, tries = seed + 1, tries - 1
+        """Everything since the last whole set once more, with other draws, until something agrees or it is enough.
+
+        Enough is a deadline, or so many states moved on by a step: `work`, which does not depend on the machine.
+        """
+        while self.whole is not None and work > 0 and time.monotonic() < deadline:
+            seed += 1
             x: Situation | None = self.whole
             for step, seen in enumerate([*self.since, observation]):
                 assert x is not None
+                work -= len(x.states)
                 if not x.ours and x.kind != MOVE:
                     x = rbc.opponent_sensed(x)
                 try:
                     x = observed(x, seen, self.ell, cap, seed + (step << 32))
                 except ImpossibleObservation:
                     x = None
-                if x is None or time.monotonic() >= deadline:
+                if x is None or work <= 0 or time.monotonic() >= deadline:
                     break
             else:
                 assert x is not None
