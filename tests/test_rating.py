@@ -235,6 +235,7 @@ def test_a_game_that_was_made_twice_counts_twice(tmp_path: Path) -> None:
             archive.add([NewGame(record, "x", made=("run", number)) for number in numbers] + [NewGame(other, "x")])
     with Archive.open(tmp_path / "more") as archive:
         assert sorted(archive.results(), key=str) == [("A", "B", True, 3), ("B", "A", None, 1)]
+        assert archive.statistics().players == {"A": (1, 1, 0), "B": (0, 1, 1)}  # what is there is there once
     expected = [("A", "B", True, 3), ("B", "A", None, 1)]
     for order in (("few", "more"), ("more", "few")):
         assert sorted(results_of([tmp_path / name for name in order]), key=str) == expected

@@ -335,10 +335,10 @@ class Archive:
 
     def _scores(self) -> dict[str, tuple[int, int, int]]:
         scores: dict[str, list[int]] = {}
-        for white, black, winner, count in self.results():
+        for _, white, black, winner, _ in self.finished():
             for name, color in ((white, True), (black, False)):
                 score = scores.setdefault(name, [0, 0, 0])
-                score[1 if winner is None else 0 if winner == color else 2] += count
+                score[1 if winner is None else 0 if winner == color else 2] += 1
         ordered = sorted(scores.items(), key=lambda item: (-sum(item[1]), item[0]))
         return {name: (wins, draws, losses) for name, (wins, draws, losses) in ordered}
 
