@@ -288,7 +288,10 @@ def test_a_small_cap_is_reported_and_a_large_one_looks_everywhere(real_games: li
     whole = track(record)
     assert whole.cut == (False, False)
     assert whole.looks == 3 * len(record.moves)  # after each notice, sense and move
+    assert track(record, until_cut=True) == whole
     small = track(record, cap=20)
+    shorter = track(record, cap=20, until_cut=True)
+    assert (shorter.cut, shorter.looks, shorter.lost) == (small.cut, small.looks, (False, False))
     assert any(small.cut)
     assert small.looks < whole.looks
     assert max(small.most) <= 20

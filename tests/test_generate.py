@@ -186,6 +186,22 @@ def test_a_player_that_fails_is_told_of_and_its_games_are_not_kept(
             mill._note_failure(progress, f"game {number}: {milled.trouble}")
 
 
+def test_penumbra_is_a_member_like_others(tmp_path: Path) -> None:
+    """With a node budget its games repeat, whoever plays them."""
+    thinking = {"evaluator": "heuristic", "nodes": 40, "cap": 2_000, "settings": {"table_entries": 4096}}
+    members = (Member("Deep", "penumbra", thinking), Member("Trees", "penumbra:tree", thinking), MEMBERS[0])
+    found = []
+    for workers in (1, 2):
+        population = Population(members, games=4, seed=6, workers=workers, opening_plies=2, ply_limit=12)
+        path = tmp_path / f"{workers}.db"
+        with Archive.create(path) as archive:
+            progress = run(population, archive)
+            assert (progress.played, progress.failures) == (4, [])
+            assert {name for game in archive.games() for name in (game.white, game.black)} == {"Deep", "Trees", "Wild"}
+        found.append(contents(path))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_keeps_what_was_played(tmp_path: Path, end: signal.Signals) -> None:
     path = tmp_path / "games.db"
@@ -302,6 +318,9 @@ def test_it_runs_with_numpy_and_the_core_alone(tmp_path: Path) -> None:
         ('name = "Hasty"', "wait = 1.0", "there is no 'wait'"),
         ('kind = "attacker"', "", "player 2 has no kind"),
         ("[[player]]", "[[", "is not TOML"),
+        ('kind = "attacker"', 'kind = "penumbra"', "player 2 (Hasty): there are no clocks: settings need nodes"),
+        ('kind = "attacker"', 'kind = "penumbra:big"', "player 2 (Hasty): there is no player 'penumbra:big'"),
+        ('kind = "trout"', 'kind = "penumbra"', "player 3 (Trout): there is no 'depth'; there are preset"),
     ],
 )
 def test_what_is_wrong_in_a_population_is_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
+import chess
+import chess.engine
 import pytest
 
-from penumbra.arena.entrants import Entrant, entrant
+from penumbra.arena.entrants import Bench, Entrant, entrant
+from penumbra.arena.imitations import planned
 from penumbra.arena.match import Match, run, to_json
 from penumbra.arena.score import GameResult, Score, wilson
+from penumbra.arena.sprt import Sprt
 from penumbra.arena.table import Clock, Table, play
 from penumbra.arena.workers import Pool
-from penumbra.core import Game
+from penumbra.core import Game, GameRecord
 from penumbra.interop.foreign import ForeignFault, ForeignPlayer
 from penumbra.interop.history import read_record
+from penumbra.interop.limited_trout import LimitedEngine, limit_from_environment
+from penumbra.interop.stockfish import find_stockfish
 from penumbra.players.configuration import Configuration
 from penumbra.players.random_player import RandomPlayer
+from tests.command_line import penumbra
 from tests.test_cli import run as command
 from tests.workshop import Task, Workshop
 
@@ -134,6 +143,21 @@ def test_foreign_players_print_into_their_own_file(tmp_path: Path) -> None:
     player.sensed(0, (1, 1, 4, 2))
     player.close()
     assert "what a board" in log.read_text()
+
+
+def test_a_foreign_player_has_a_process_of_its_own_for_each_game(tmp_path: Path) -> None:
+    """What it leaves behind in its module is gone, unless it is to be kept."""
+    bot = write_bot(tmp_path, "counts", "choose_move(self, m, s)", "pass")
+    bot.write_text(bot.read_text() + "    games = []\n")
+    bot.write_text(bot.read_text().replace("self.turns = 0", "self.turns = 0; self.games.append(1); print(self.games)"))
+    for keep, last in ((False, "[1]"), (True, "[1, 1]")):
+        logs = tmp_path / str(keep)
+        logs.mkdir()
+        bench = Bench(str(logs))
+        for seed in range(2):
+            bench.player(Entrant("counts", str(bot), keep=keep), True, seed, "counts").start(True, Game().fen())
+        bench.close()
+        assert (logs / "counts.log").read_text().splitlines() == ["[1]", last]
 
 
 def test_a_foreign_game_repeats_itself_by_seed() -> None:
@@ -265,6 +289,99 @@ def test_scores_count_draws_half_and_leave_unsettled_games_out() -> None:
     assert score.line() == "2.5 of 4, 62 % (22 % to 91 %)"
 
 
+# -- a sequential test
+
+
+@pytest.mark.parametrize(("truth", "right", "draws"), [(0.0, 0.0, 0.0), (60.0, 60.0, 0.0), (60.0, 60.0, 0.3)])
+def test_a_sequential_test_is_wrong_as_seldom_as_it_promises(truth: float, right: float, draws: float) -> None:
+    """One match in twenty: 300 simulated ones may be off by three standard deviations."""
+    rng, test, matches, wrong, games = random.Random(7), Sprt(0, 60), 300, 0, 0
+    score = 1 / (1 + 10 ** (-truth / 400))
+    for _ in range(matches):
+        tally = [0, 0, 0]
+        while (verdict := test.verdict(*tally)) is None:
+            draw = rng.random() < draws
+            won = rng.random() < (score - draws / 2) / (1 - draws)
+            tally[1 if draw else 0 if won else 2] += 1
+            games += 1
+        wrong += verdict != right
+    assert wrong / matches < 0.05 + 3 * (0.05 * 0.95 / matches) ** 0.5
+    assert games / matches < 1_000
+
+
+def test_a_sequential_test_by_hand() -> None:
+    """60 wins of 100 without draws, 0 against 100 Elo; the half games of smoothing are counted."""
+    s1 = 1 / (1 + 10 ** (-0.25))
+    n, w, d = 101.5, 60.5, 0.5
+    mean = (w + d / 2) / n
+    variance = (w + d / 4) / n - mean**2
+    expected = n * (s1 - 0.5) * (2 * mean - 0.5 - s1) / (2 * variance)
+    assert Sprt(0, 100).log_ratio(60, 0, 40) == pytest.approx(expected)
+    assert Sprt(0, 100).log_ratio(0, 0, 0) == pytest.approx(Sprt(0, 100).log_ratio(1, 0, 1), abs=0.2)
+    with pytest.raises(ValueError, match="elo1 = 5 is not above elo0 = 5"):
+        Sprt(5, 5)
+
+
+def test_a_match_stops_when_it_is_clear() -> None:
+    quick = Entrant("trout", kind="trout", settings={"depth": 1, "nodes": 300})
+    match = Match(quick, Entrant("random"), 1_000, Clock(None), sprt=Sprt(0, 400))
+    score, interrupted = run(match)
+    assert not interrupted
+    assert 3 < len(score.settled) < 40
+    assert to_json(match, score, False)["sprt"]["holds"] == 400
+    assert match.sprt is not None and match.sprt.verdict(*score.tally) == 400
+
+
+def test_the_command_says_what_is_not_clear() -> None:
+    answer = penumbra("match", "random", "random", "--sprt", "--games", "2", "--seconds", "0")
+    assert "sequential test of 0 against 30 Elo: not yet clear (log-likelihood ratio" in answer.stdout
+    answer = penumbra("match", "random", "random", "--sprt", "--elo1", "-10")
+    assert (answer.returncode, answer.stderr.count("\n")) == (1, 1)
+
+
+# -- kinds and what they imitate
+
+
+def test_our_kinds_play_what_they_imitate() -> None:
+    match = planned("attacker", 4, 100, seed=3, out=None)
+    score, _ = run(match)
+    assert len(score.settled) == 4
+    assert {record.white_name for record in map(_record, score.results)} == {"Attacker", "AttackerBot"}
+    assert score.losses("b") == dict.fromkeys(score.losses("b"), 0)
+
+
+def _record(result: GameResult) -> GameRecord:
+    return GameRecord.from_bytes(result.record)
+
+
+@pytest.mark.skipif(find_stockfish() is None, reason="Stockfish is not installed")
+def test_both_trouts_play_with_stockfish_and_few_nodes() -> None:
+    match = planned("trout", 2, 50, seed=1, out=None)
+    assert match.a.settings["nodes"] == int(match.b.environment["PENUMBRA_TROUT_NODES"]) == 50
+    score, _ = run(match)
+    assert len(score.settled) == 2
+    assert {record.white_name for record in map(_record, score.results)} == {"Trout", "LimitedTrout"}
+
+
+def test_the_limit_of_reconchess_trout_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Engine:
+        def play(self, board: chess.Board, limit: chess.engine.Limit) -> chess.engine.Limit:
+            return limit
+
+    def asked() -> object:
+        limit = limit_from_environment()
+        assert limit is not None
+        engine = LimitedEngine(cast(chess.engine.SimpleEngine, Engine()), limit)
+        return engine.play(chess.Board(), chess.engine.Limit(time=0.5))
+
+    monkeypatch.delenv("PENUMBRA_TROUT_NODES", raising=False)
+    assert limit_from_environment() is None
+    monkeypatch.setenv("PENUMBRA_TROUT_SECONDS", "0.02")
+    assert asked() == chess.engine.Limit(time=0.02)
+    monkeypatch.setenv("PENUMBRA_TROUT_NODES", "70")
+    assert asked() == chess.engine.Limit(nodes=70)
+
+
 # -- the command
 
 
@@ -288,12 +405,12 @@ def test_the_command_plays_built_in_players_and_presets(tmp_path: Path) -> None:
 
 def _small(folder: Path) -> Path:
     path = folder / "small.toml"
-    path.write_text("cap = 2000\n[settings]\ntable_entries = 4096\n")
+    path.write_text('evaluator = "heuristic"\ncap = 2000\n[settings]\ntable_entries = 4096\n')
     return path
 
 
 def test_the_same_seed_gives_the_same_match_for_any_number_of_workers(tmp_path: Path) -> None:
-    configuration = Configuration(nodes=40, cap=2_000, settings={"table_entries": 4096})
+    configuration = Configuration(evaluator="heuristic", nodes=40, cap=2_000, settings={"table_entries": 4096})
     records = []
     for workers in (1, 2):
         match = Match(

@@ -414,7 +414,7 @@ def test_an_engine_of_ones_own_is_asked_instead() -> None:
     ("kind", "settings", "message"),
     [
         ("shark", {}, "there is no kind 'shark'; there are random, attacker, trout"),
-        ("trout", {"deepness": 3}, "trout has no setting 'deepness'; it has name, depth"),
+        ("trout", {"deepness": 3}, "trout has no setting 'deepness'; it has name, engine"),
         ("trout", {"cap": 100}, "trout has no setting 'cap'"),
         ("trout", {"depth": 0}, "trout: depth = 0: it must be a whole number from 1"),
         ("oracle", {"nodes": 2.5}, "nodes = 2.5: it must be a whole number"),

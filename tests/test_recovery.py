@@ -236,6 +236,17 @@ def test_the_player_survives_a_cap_far_too_small() -> None:
     assert recoveries > 0
 
 
+def test_with_a_node_budget_and_no_clock_recovery_does_not_depend_on_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = []
+    for seconds in (0.0, 100.0):
+        monkeypatch.setattr("penumbra.players.time_control.UNTIMED_STEP", seconds)
+        settings = Settings(b=8, n_particles=32, table_entries=4096, seed=1)
+        player = PenumbraPlayer(HeuristicEvaluator(), settings, nodes=20, cap=30)
+        records.append(play_game(player, RandomPlayer(3), Game(None, full_turn_limit=15)).record().to_bytes())
+        assert any("found again" in line for line in player.recoveries)
+    assert records[0] == records[1]
+
+
 def test_a_reported_capture_of_the_king_is_the_end_and_no_riddle() -> None:
     """reconchess reports the move that takes the king; our own games do not."""
     white = player(1)

@@ -13,7 +13,7 @@ from rich.console import Console
 from typer.exceptions import TyperException
 
 import penumbra
-from penumbra import cli_archive, cli_training
+from penumbra import cli_archive, cli_tournament, cli_training
 
 app = typer.Typer(
     name="penumbra",
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.add_typer(cli_archive.archive, name="archive")
 app.command()(cli_archive.generate)
 app.command()(cli_archive.rate)
+app.command()(cli_tournament.tournament)
 app.command()(cli_training.train)
 app.command()(cli_training.evaluate)
 app.command()(cli_training.export)
@@ -40,6 +41,7 @@ class Subject(StrEnum):
     PLAYOUTS = "playouts"
     EXAMPLES = "examples"
     SEARCH = "search"
+    ARENA = "arena"
 
 
 class Side(StrEnum):
@@ -177,13 +179,18 @@ def bench(
 def match(
     a: Annotated[str, typer.Argument(help="random, hunter, penumbra[:PRESET], attacker, trout, a module or a path.")],
     b: Annotated[str, typer.Argument(help="The same for the other side.")],
-    games: Annotated[int, typer.Option(min=1, help="Colours alternate; A has White first.")] = 2,
+    games: Annotated[
+        int | None, typer.Option(min=1, help="Colours alternate; A has White first. 2, with --sprt 10000 at most.")
+    ] = None,
     seconds: Annotated[float, typer.Option(min=0, help="Each player's clock; 0 for none.")] = 900.0,
     increment: Annotated[float, typer.Option(min=0, help="Seconds added after each turn.")] = 5.0,
     step_seconds: Annotated[float | None, typer.Option(min=0.001, help="Penumbra: at most so long a step.")] = None,
     nodes: Annotated[int | None, typer.Option(min=1, help="Penumbra: so many evaluations a step.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Games at the same time.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Of the first game.")] = 0,
+    sprt: Annotated[bool, typer.Option("--sprt", help="Play until it is clear whether A is better.")] = False,
+    elo0: Annotated[float, typer.Option(help="With --sprt: the claim that A is better by no more.")] = 0.0,
+    elo1: Annotated[float, typer.Option(help="With --sprt: the claim that A is better by so much.")] = 30.0,
     ponder: Annotated[bool, typer.Option("--ponder", help="Penumbra thinks while its opponent does.")] = False,
     config: Annotated[Path | None, typer.Option(help="Penumbra: a TOML file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the match as one object.")] = False,
@@ -195,6 +202,7 @@ def match(
 
     from penumbra.arena.entrants import entrant
     from penumbra.arena.match import Match
+    from penumbra.arena.sprt import Sprt
     from penumbra.arena.table import Clock
     from penumbra.players.configuration import Configuration, from_file
     from penumbra.terminal.match import play_match
@@ -210,7 +218,9 @@ def match(
     )
     clock = Clock(seconds or None, increment)
     sides = entrant(a, configuration), entrant(b, configuration)
-    planned = Match(*sides, games, clock, workers=workers, seed=seed, out=out, record=record)
+    test = Sprt(elo0, elo1) if sprt else None
+    most = games or (10_000 if sprt else 2)
+    planned = Match(*sides, most, clock, workers=workers, seed=seed, out=out, record=record, sprt=test)
     if not play_match(planned, as_json, Console(stderr=True)):
         raise typer.Exit(130)
 

@@ -63,12 +63,13 @@ def verify(
     archive: ArchiveFile,
     track: Annotated[bool, typer.Option("--track", help="Follow both players' sets of states too.")] = False,
     cap: Annotated[int, typer.Option(min=10, help="States tracked at most.")] = 1_000_000,
+    until_cut: Annotated[bool, typer.Option("--until-cut", help="Each set no further than the cap.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Games tracked at the same time.")] = 1,
 ) -> None:
     """Replay every game: its bytes, its moves and its result must agree."""
     from penumbra.terminal.archive import verify as look
 
-    _succeed(look(archive, track, cap, workers))
+    _succeed(look(archive, track, cap, workers, until_cut))
 
 
 @archive.command()
@@ -104,22 +105,22 @@ def generate(
 
 
 def rate(
-    archive: ArchiveFile,
+    archives: Annotated[list[Path], typer.Argument(help="Archives of games; one that is in several counts once.")],
     anchor: Annotated[
-        str | None, typer.Option(help="A player whose rating is fixed; by default the average is.")
+        str | None, typer.Option(metavar="NAME[=ELO]", help="A player whose rating is fixed; else the average is.")
     ] = None,
-    elo: Annotated[float, typer.Option(help="Of the anchor, or of the average player.")] = 1500.0,
-    prior: Annotated[float, typer.Option(min=0.01, help="Virtual draws of each player.")] = 2.0,
+    elo: Annotated[float, typer.Option(help="Of the average player, or of an anchor named without it.")] = 1500.0,
+    prior: Annotated[float, typer.Option(min=0.01, help="Virtual games of each player, half of them won.")] = 2.0,
     as_json: AsJson = False,
 ) -> None:
-    """Rate the players of an archive: Elo with 95 % intervals, and who is in the top third."""
-    from penumbra.arena.archive import Archive
+    """Rate the players of archives: Elo with 95 % intervals, who is better how surely, and who is in the top third."""
+    from penumbra.arena.archive import results_of
+    from penumbra.arena.rating import parse_anchor
     from penumbra.arena.rating import rate as fit
     from penumbra.terminal.generate import show_ratings
 
-    with Archive.open(archive) as games:
-        ratings = fit(games.results(), prior=prior, anchor=anchor, anchor_elo=elo)
-    show_ratings(ratings, as_json)
+    name, fixed = parse_anchor(anchor, elo)
+    show_ratings(fit(results_of(archives), prior=prior, anchor=name, anchor_elo=fixed), as_json)
 
 
 def _succeed(good: bool) -> None:

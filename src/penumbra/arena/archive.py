@@ -19,6 +19,7 @@ import random
 import sqlite3
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,7 +63,7 @@ CREATE TABLE made (
 """
 
 _SELECT = """
-SELECT game.id, hash, white.value, black.value, winner, reason, plies, source.value, settings.value, time, record
+SELECT game.id, game.hash, white.value, black.value, winner, reason, plies, source.value, settings.value, time, record
 FROM game
 JOIN text AS white ON white.id = game.white
 JOIN text AS black ON black.id = game.black
@@ -274,19 +275,43 @@ class Archive:
             ).fetchall()
         return {row[0] for row in rows}
 
+    def games_made(self, run: str) -> Iterator[tuple[int, ArchivedGame]]:
+        """(number, game) of what a run has made, in order of the numbers."""
+        last = -1
+        query = f"""{_SELECT.replace("SELECT", "SELECT made.number,")} JOIN made ON made.hash = game.hash
+                    JOIN text ON text.id = made.run
+                    WHERE text.value = ? AND made.number > ? ORDER BY made.number LIMIT {PAGE}"""
+        while True:
+            with _explained(self.path):
+                rows = self._db.execute(query, (run, last)).fetchall()
+            for row in rows:
+                yield row[0], _game(row[1:])
+            if len(rows) < PAGE:
+                return
+            last = rows[-1][0]
+
     def runs(self) -> dict[str, int]:
         """How many games of each generation run are done."""
         with _explained(self.path):
             return dict(self._db.execute("SELECT value, count(*) FROM made JOIN text ON text.id = run GROUP BY run"))
 
     def results(self) -> list[tuple[str, str, bool | None, int]]:
-        """(White, Black, who won, how often) of all finished games."""
-        query = """SELECT white.value, black.value, winner, count(*) FROM game
+        """(White, Black, who won, how often) of all finished games. One that several numbers made counts as often."""
+        counts: Counter[tuple[str, str, bool | None]] = Counter()
+        for _, white, black, winner, times in self.finished():
+            counts[white, black, winner] += times
+        return [(*key, count) for key, count in counts.items()]
+
+    def finished(self) -> Iterator[tuple[int, str, str, bool | None, int]]:
+        """(hash, White, Black, who won, how often it was made) of each finished game."""
+        query = """SELECT game.hash, white.value, black.value, winner, coalesce(times, 1) FROM game
                    JOIN text AS white ON white.id = game.white JOIN text AS black ON black.id = game.black
-                   WHERE reason IS NOT NULL GROUP BY 1, 2, 3"""
+                   LEFT JOIN (SELECT hash, count(*) AS times FROM made GROUP BY hash) AS made ON made.hash = game.hash
+                   WHERE reason IS NOT NULL ORDER BY game.id"""
         with _explained(self.path):
             rows = self._db.execute(query).fetchall()
-        return [(white, black, _winner(winner), count) for white, black, winner, count in rows]
+        for key, white, black, winner, times in rows:
+            yield key, white, black, _winner(winner), times
 
     def statistics(self) -> Statistics:
         with _explained(self.path):
@@ -310,10 +335,10 @@ class Archive:
 
     def _scores(self) -> dict[str, tuple[int, int, int]]:
         scores: dict[str, list[int]] = {}
-        for white, black, winner, count in self.results():
+        for _, white, black, winner, _ in self.finished():
             for name, color in ((white, True), (black, False)):
                 score = scores.setdefault(name, [0, 0, 0])
-                score[1 if winner is None else 0 if winner == color else 2] += count
+                score[1 if winner is None else 0 if winner == color else 2] += 1
         ordered = sorted(scores.items(), key=lambda item: (-sum(item[1]), item[0]))
         return {name: (wins, draws, losses) for name, (wins, draws, losses) in ordered}
 
@@ -413,6 +438,17 @@ class Archive:
             raise ArchiveError(f"{self.path}: is a database, but not an archive of games")
         elif version != VERSION:
             raise ArchiveError(f"{self.path}: is an archive of version {version}; this program knows version {VERSION}")
+
+
+def results_of(paths: Sequence[Path]) -> list[tuple[str, str, bool | None, int]]:
+    """The results of several archives; a game that is in more than one counts once."""
+    games: dict[int, tuple[str, str, bool | None, int]] = {}
+    for path in paths:
+        with Archive.open(path) as archive:
+            for key, white, black, winner, times in archive.finished():
+                if key not in games or games[key][3] < times:
+                    games[key] = (white, black, winner, times)
+    return list(games.values())
 
 
 def find_problem(game: ArchivedGame) -> str:

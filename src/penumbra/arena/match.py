@@ -15,6 +15,7 @@ from typing import Any
 
 from penumbra.arena.entrants import Bench, Entrant
 from penumbra.arena.score import GameResult, Score
+from penumbra.arena.sprt import Sprt
 from penumbra.arena.table import Clock, play
 from penumbra.arena.workers import Pool
 from penumbra.core import GameRecord, set_threads
@@ -24,7 +25,10 @@ from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
 
 @dataclass(frozen=True)
 class Match:
-    """What is to be played. `out` is a folder for the games; `record` adds Penumbra's decisions to them."""
+    """What is to be played. `out` is a folder for the games; `record` adds Penumbra's decisions to them.
+
+    With a sequential test the match ends as soon as it is clear, and `games` are the most that are played.
+    """
 
     a: Entrant
     b: Entrant
@@ -34,6 +38,10 @@ class Match:
     seed: int = 0
     out: Path | None = None
     record: bool = False
+    sprt: Sprt | None = None
+
+    def is_clear(self, score: Score) -> bool:
+        return self.sprt is not None and self.sprt.verdict(*score.tally) is not None
 
     def jobs(self) -> list[Job]:
         return [Job(i, i % 2 == 0, self.a, self.b, self.clock, self.seed + 2 * i) for i in range(self.games)]
@@ -54,8 +62,8 @@ class Job:
 class GameRoom:
     """What a worker keeps between games."""
 
-    def __init__(self, workers: int, logs: str | None, record: bool) -> None:
-        set_threads(max(1, (os.cpu_count() or 1) // workers))
+    def __init__(self, threads: int, logs: str | None = None, record: bool = False) -> None:
+        set_threads(threads)
         notes = logging.NullHandler() if logs is None else logging.FileHandler(Path(logs) / "penumbra.log", delay=True)
         logging.getLogger("penumbra").addHandler(notes)
         self._bench = Bench(logs)
@@ -82,6 +90,7 @@ class GameRoom:
             detail=outcome.detail,
             plies=len(outcome.record.moves),
             seconds=time.monotonic() - began,
+            used=(outcome.used[0 if white == "a" else 1], outcome.used[1 if white == "a" else 0]),
             least_left=(_finite(least["a"]), _finite(least["b"])),
             record=outcome.record.to_bytes(),
             seed=job.seed,
@@ -104,15 +113,18 @@ def run(match: Match, report: Callable[[Score], None] = lambda score: None) -> t
         match.out.mkdir(parents=True, exist_ok=True)
         logs = str(match.out)
     results: list[GameResult] = []
-    pool: Pool[Job, GameResult] = Pool(functools.partial(GameRoom, match.workers, logs, match.record), match.workers)
+    threads = max(1, (os.cpu_count() or 1) // match.workers)
+    pool: Pool[Job, GameResult] = Pool(functools.partial(GameRoom, threads, logs, match.record), match.workers)
     interrupted = False
     jobs = match.jobs()
     try:
         for index, result, trouble in pool.run(jobs):
-            results.append(result if result is not None else _unsettled(jobs[index], trouble))
+            results.append(result if result is not None else unsettled(jobs[index], trouble))
             if match.out is not None:
                 write_game(match, results[-1])
             report(Score(results))
+            if match.is_clear(Score(results)):
+                break
     except KeyboardInterrupt:
         interrupted = True
     finally:
@@ -124,7 +136,7 @@ def run(match: Match, report: Callable[[Score], None] = lambda score: None) -> t
     return score, interrupted
 
 
-def _unsettled(job: Job, trouble: str) -> GameResult:
+def unsettled(job: Job, trouble: str) -> GameResult:
     """The harness failed twice: nobody's fault, nobody's point."""
     return GameResult(
         job.number, job.a_is_white, None, "harness", trouble, 0, 0.0, (None, None), b"", job.seed, settled=False
@@ -170,6 +182,7 @@ def to_json(match: Match, score: Score, interrupted: bool) -> dict[str, Any]:
         "draws": score.count(None),
         "a_rate": None if math.isnan(score.rate) else score.rate,
         "interval": [low, high],
+        "sprt": None if match.sprt is None else {**asdict(match.sprt), "holds": match.sprt.verdict(*score.tally)},
         "a_wins_by_reason": score.reasons("a"),
         "b_wins_by_reason": score.reasons("b"),
         "draws_by_reason": score.reasons(None),
@@ -183,11 +196,11 @@ def _game_to_json(result: GameResult) -> dict[str, Any]:
     data = asdict(result)
     del data["record"], data["decisions"]
     if result.settled:
-        data |= _steps(GameRecord.from_bytes(result.record))
+        data |= steps(GameRecord.from_bytes(result.record))
     return data
 
 
-def _steps(record: GameRecord) -> dict[str, list[str | None]]:
+def steps(record: GameRecord) -> dict[str, list[str | None]]:
     """The senses and the moves asked for, in real squares, White's and Black's in turn; None for a sense not made."""
     first = record.start_fen.split()[1] != "b" if record.start_fen else True
     colors = [first == (i % 2 == 0) for i in range(len(record.senses))]

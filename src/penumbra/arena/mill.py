@@ -10,11 +10,8 @@ from __future__ import annotations
 
 import functools
 import random
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count, islice
 from typing import Any, cast
@@ -22,7 +19,7 @@ from typing import Any, cast
 from penumbra.arena.archive import Archive, ArchiveFull, NewGame
 from penumbra.arena.population import Pairing, Population, cores
 from penumbra.arena.table import FAULTS, Clock, play
-from penumbra.arena.workers import Pool
+from penumbra.arena.workers import Pool, ended_by_signal
 from penumbra.core import Game, GameRecord, set_threads
 from penumbra.players.player import Player
 from penumbra.rbc.actions import PASS
@@ -126,7 +123,7 @@ def run(
     pool: Pool[Pairing, Milled] = Pool(functools.partial(MillRoom, threads, population.ply_limit), population.workers)
     began = time.monotonic()
     try:
-        with _ended_by_signal():
+        with ended_by_signal():
             for pairing, milled in _play(pool, population, missing):
                 progress.minutes = (time.monotonic() - began) / 60
                 if milled.trouble:
@@ -174,16 +171,3 @@ def _note_failure(progress: Progress, failure: str) -> None:
     progress.failures.append(failure)
     if progress.played == 0 and len(progress.failures) >= PATIENCE:
         raise ValueError(f"the first {PATIENCE} games failed; {failure}")
-
-
-@contextmanager
-def _ended_by_signal() -> Iterator[None]:
-    """A request to terminate ends the run as an interrupt does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -9,9 +9,9 @@
 
     [[player]]
     name = "Trout"         # in the games' records; left out, the kind
-    kind = "trout"         # one of penumbra.players.kinds
+    kind = "trout"         # one of penumbra.players.kinds, or penumbra or penumbra:PRESET
     weight = 1.0           # how often it plays, beside the others
-    settings = { nodes = 500 }
+    settings = { nodes = 500 }  # of the kind, or those of penumbra.players.configuration; Penumbra's need nodes
 
 Everything is checked before the first game.
 """
@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from penumbra.players.kinds import make_player
+from penumbra.players import registry
 from penumbra.players.player import Player
 
 
@@ -47,7 +47,7 @@ class Member:
 
     def make(self, seed: int) -> Player:
         """The player, new; ValueError if there is no such kind or setting."""
-        return make_player(self.kind, seed, **self.settings)
+        return registry.make_with_settings(self.kind, seed, self.settings)
 
     def plain(self) -> dict[str, Any]:
         return {"name": self.name, "kind": self.kind, "settings": dict(self.settings)}
@@ -118,7 +118,7 @@ def read_population(path: str | Path, **changes: Any) -> Population:
 
 
 def _population(data: dict[str, Any]) -> Population:
-    _known(data, ("games", "minutes", "seed", "workers", "opening_plies", "ply_limit", "player"))
+    known_keys(data, ("games", "minutes", "seed", "workers", "opening_plies", "ply_limit", "player"))
     players = data.get("player", [])
     if not isinstance(players, list) or not players:
         raise ValueError("there are no players; each is a table [[player]]")
@@ -128,18 +128,18 @@ def _population(data: dict[str, Any]) -> Population:
             raise ValueError(f"two players are called {member.name!r}; give each a name")
     if sum(member.weight > 0 for member in members) < min(2, len(members)):
         raise ValueError("at least two players need a weight above 0")
-    games = _whole(data, "games", 1) if "games" in data else None
-    minutes = _number(data, "minutes", 1.0) if "minutes" in data else None
+    games = whole_number(data, "games", 1) if "games" in data else None
+    minutes = number_of(data, "minutes", 1.0) if "minutes" in data else None
     if games is None and minutes is None:
         raise ValueError("neither games nor minutes says when to stop")
     return Population(
         tuple(member for member in members if member.weight > 0),
         games,
         minutes,
-        _whole(data, "seed", 0, 0),
-        _whole(data, "workers", 1, cores()),
-        _whole(data, "opening_plies", 0, 0),
-        _whole(data, "ply_limit", 2, 300),
+        whole_number(data, "seed", 0, 0),
+        whole_number(data, "workers", 1, cores()),
+        whole_number(data, "opening_plies", 0, 0),
+        whole_number(data, "ply_limit", 2, 300),
     )
 
 
@@ -153,32 +153,37 @@ def _member(table: Any, number: int) -> Member:
     where = f"player {number} ({name})"
     settings = table.get("settings", {})
     try:
-        _known(table, ("name", "kind", "weight", "settings"))
+        known_keys(table, ("name", "kind", "weight", "settings"))
         if not isinstance(name, str) or not name:
             raise ValueError("name is not a text")
         if not isinstance(settings, dict):
             raise ValueError("settings is not a table")
-        member = Member(name, kind, settings, _number(table, "weight", 1.0, zero=True))
+        member = Member(name, kind, settings, number_of(table, "weight", 1.0, zero=True))
         member.make(0)
+        if registry.is_penumbra(kind) and "nodes" not in settings:
+            raise ValueError("there are no clocks: settings need nodes, the evaluations for each step")
     except (ValueError, TypeError) as error:
         raise ValueError(f"{where}: {error}") from None
     return member
 
 
-def _known(table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
+def known_keys(table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
+    """ValueError if a table has others."""
     for key in table:
         if key not in keys:
             raise ValueError(f"there is no {key!r}; there are {', '.join(keys)}")
 
 
-def _whole(table: Mapping[str, Any], key: str, least: int, otherwise: int = 0) -> int:
+def whole_number(table: Mapping[str, Any], key: str, least: int, otherwise: int = 0) -> int:
+    """A key's value; ValueError if it is not a whole number from `least`."""
     value = table.get(key, otherwise)
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{key} = {value!r}: it must be a whole number from {least}")
     return value
 
 
-def _number(table: Mapping[str, Any], key: str, otherwise: float, zero: bool = False) -> float:
+def number_of(table: Mapping[str, Any], key: str, otherwise: float, zero: bool = False) -> float:
+    """A key's value; ValueError if it is not a number above 0, or 0 where that may be."""
     value = table.get(key, otherwise)
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if not number or value < 0 or (value == 0 and not zero):

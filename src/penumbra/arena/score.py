@@ -39,6 +39,7 @@ class GameResult:
     least_left: tuple[float | None, float | None]  # a's and b's lowest clock reading; None without a clock
     record: bytes
     seed: int
+    used: tuple[float, float] = (0.0, 0.0)  # seconds that a and b thought
     recoveries: tuple[str, ...] = ()  # of Penumbra: observations that no state agreed with
     search_faults: tuple[str, ...] = ()  # of Penumbra: searches that failed and were survived
     decisions: tuple[tuple[str, Settings, list[dict[str, Any]]], ...] = ()  # of a side, where they were recorded
@@ -66,6 +67,11 @@ class Score:
     @property
     def points(self) -> float:
         return sum(result.points for result in self.settled)
+
+    @property
+    def tally(self) -> tuple[int, int, int]:
+        """Wins, draws and losses."""
+        return self.count("a"), self.count(None), self.count("b")
 
     @property
     def rate(self) -> float:

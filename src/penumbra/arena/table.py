@@ -41,6 +41,7 @@ class Outcome:
     detail: str  # of a fault
     record: GameRecord
     least_left: tuple[float, float]  # the lowest reading of each clock at the end of a turn, before the increment
+    used: tuple[float, float] = (0.0, 0.0)  # seconds that each took for all its turns
 
 
 @runtime_checkable
@@ -70,6 +71,7 @@ class Table:
     now: Callable[[], float] = time.monotonic
     left: dict[bool, float] = field(default_factory=dict)
     least: dict[bool, float] = field(default_factory=lambda: {True: math.inf, False: math.inf})
+    used: dict[bool, float] = field(default_factory=lambda: {True: 0.0, False: 0.0})
 
     def play(self) -> Outcome:
         """The game from its start to its end; both players are told of it."""
@@ -91,7 +93,8 @@ class Table:
                 notices.game_over(player, winner, record.reason, record)
             except Exception:
                 continue  # the game is over, and what its players make of it changes nothing
-        return Outcome(winner, reason, detail, record, (self.least[True], self.least[False]))
+        least, used = ((of[True], of[False]) for of in (self.least, self.used))
+        return Outcome(winner, reason, detail, record, least, used)
 
     def _start(self) -> None:
         for color, player in self.players.items():
@@ -128,6 +131,7 @@ class Table:
         if not game.over:
             self._ask(color, player.moved, game.last_request, game.last_taken, capture)
         used = self.now() - began
+        self.used[color] += used
         self.least[color] = min(self.least[color], left - used)
         self.left[color] = left - used + self.clock.increment
 

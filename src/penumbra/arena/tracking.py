@@ -22,14 +22,17 @@ class Track:
 
     most: tuple[int, int]  # the largest set of each player
     cut: tuple[bool, bool]  # whether the cap cut it, so that the truth may be missing from then on
-    lost: tuple[bool, bool]  # whether a cut set came to contradict what was observed
+    lost: tuple[bool, bool]  # whether a cut set came to contradict what was observed, where those were followed
     looks: int  # how often the truth was looked for in a complete set, and found
 
 
-def track(record: GameRecord, cap: int = CAP) -> Track:
-    """Follows a game; `TruthLost` if a complete set lacks the true state, ValueError if the record breaks the rules."""
+def track(record: GameRecord, cap: int = CAP, until_cut: bool = False) -> Track:
+    """Follows a game; `TruthLost` if a complete set lacks the true state, ValueError if the record breaks the rules.
+
+    `until_cut` follows each set only until the cap cuts it, which is what takes long in long games.
+    """
     game = Game(record.start_fen or None, None, None)
-    shadows = {color: _Shadow(color, game.fen(), cap) for color in (True, False)}
+    shadows = {color: _Shadow(color, game.fen(), cap, until_cut) for color in (True, False)}
     moves = record.moves
     for i, square in enumerate(record.senses):
         shadow = shadows[game.turn]
@@ -52,8 +55,9 @@ def track(record: GameRecord, cap: int = CAP) -> Track:
 class _Shadow:
     """One player's tracker beside the true game."""
 
-    def __init__(self, color: bool, fen: str, cap: int) -> None:
+    def __init__(self, color: bool, fen: str, cap: int, until_cut: bool) -> None:
         self._color = color
+        self._until_cut = until_cut
         self._tracker = Tracker(color, fen, cap=cap, memory=0)
         self.most = 1
         self.cut = False
@@ -62,7 +66,7 @@ class _Shadow:
 
     def observe(self, game: Game, tell: Callable[[Tracker], None]) -> None:
         """Tells the tracker, and looks for the truth."""
-        if self.lost:
+        if self.lost or (self.cut and self._until_cut):
             return
         try:
             tell(self._tracker)

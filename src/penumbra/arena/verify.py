@@ -27,14 +27,15 @@ class Findings:
 class TrackRoom:
     """What a worker keeps between games."""
 
-    def __init__(self, threads: int, cap: int) -> None:
+    def __init__(self, threads: int, cap: int, until_cut: bool) -> None:
         set_threads(threads)
         self._cap = cap
+        self._until_cut = until_cut
 
     def do(self, data: bytes) -> Track | str:
         """The sets of the game in a record's bytes, or what is wrong with them."""
         try:
-            return track(GameRecord.from_bytes(data), self._cap)
+            return track(GameRecord.from_bytes(data), self._cap, self._until_cut)
         except ValueError as error:
             return str(error)
 
@@ -52,11 +53,16 @@ def verify(archive: Archive, report: Callable[[], None] = lambda: None) -> Findi
 
 
 def verify_tracking(
-    archive: Archive, cap: int, workers: int = 1, threads: int = 1, report: Callable[[], None] = lambda: None
+    archive: Archive,
+    cap: int,
+    workers: int = 1,
+    threads: int = 1,
+    report: Callable[[], None] = lambda: None,
+    until_cut: bool = False,
 ) -> Findings:
     """The same, and follows both players' sets through each game: the truth must be in every complete one."""
     findings = Findings(problems=[f"the file: {damage}" for damage in archive.damage()])
-    pool: Pool[bytes, Track | str] = Pool(functools.partial(TrackRoom, threads, cap), workers)
+    pool: Pool[bytes, Track | str] = Pool(functools.partial(TrackRoom, threads, cap, until_cut), workers)
     try:
         for game, answer in _tracked(pool, archive.games()):
             problem = find_problem(game)
@@ -85,11 +91,12 @@ def _judge(findings: Findings, game: ArchivedGame, problem: str) -> None:
 
 
 def quantiles(values: Sequence[int]) -> str:
-    """`least 1, median 20, 90 % below 300, most 4,000`."""
+    """`least 1, a quarter up to 5, half 20, three quarters 80, 90 % 300, most 4,000`."""
     if not values:
         return "none"
     ordered = sorted(values)
+    quarter, half, more, most = (ordered[int(share * (len(ordered) - 1))] for share in (0.25, 0.5, 0.75, 0.9))
     return (
-        f"least {ordered[0]:,}, median {ordered[len(ordered) // 2]:,}, "
-        f"90 % up to {ordered[int(0.9 * (len(ordered) - 1))]:,}, most {ordered[-1]:,}"
+        f"least {ordered[0]:,}, a quarter up to {quarter:,}, half {half:,}, three quarters {more:,}, "
+        f"90 % {most:,}, most {ordered[-1]:,}"
     )

@@ -11,10 +11,13 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, Protocol, TypeVar
+
+from penumbra.interop.foreign_host import leave_with
 
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
@@ -32,7 +35,7 @@ class Worker:
     def __init__(self, make: Callable[[], Workplace]) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, make))
+        self.process = context.Process(target=_serve, args=(theirs, make, os.getpid()))
         self.process.start()
         theirs.close()
         self.job: int | None = None
@@ -104,12 +107,26 @@ class Pool(Generic[Job, Answer]):
         self._workers = []
 
 
-def _serve(connection: Connection, make: Callable[[], Workplace]) -> None:
+@contextlib.contextmanager
+def ended_by_signal() -> Iterator[None]:
+    """A request to terminate ends the run as an interrupt does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _serve(connection: Connection, make: Callable[[], Workplace], parent: int) -> None:
     """A worker's life: jobs until the pipe closes or somebody ends it."""
     with contextlib.suppress(OSError):
         os.setpgrp()  # an interrupt at the terminal is for the match, which ends its workers itself
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    threading.Thread(target=leave_with, args=(parent,), daemon=True).start()
     workplace = make()
     try:
         while True:

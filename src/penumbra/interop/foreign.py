@@ -11,16 +11,16 @@ import contextlib
 import importlib.util
 import multiprocessing
 import os
-import shutil
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from penumbra.core import GameRecord
 from penumbra.interop.foreign_host import serve
+from penumbra.interop.stockfish import find_stockfish
 
 START_LIMIT = 60.0  # seconds to load a player and to start a game
 END_LIMIT = 10.0  # seconds to take leave
@@ -56,17 +56,18 @@ def find_player(name: str) -> str | None:
         return None
 
 
-def stockfish() -> str | None:
-    """The engine that Trout and others look for in STOCKFISH_EXECUTABLE."""
-    path = os.environ.get("STOCKFISH_EXECUTABLE") or shutil.which("stockfish") or "/usr/games/stockfish"
-    return path if Path(path).is_file() else None
-
-
 class ForeignPlayer:
     """A reconchess player by module or path, asked through its process, which is started when first needed."""
 
-    def __init__(self, source: str, name: str | None = None, log: str | None = None) -> None:
+    def __init__(
+        self,
+        source: str,
+        name: str | None = None,
+        log: str | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self._source = source
+        self._environment = dict(environment or {})
         self._log = log
         self._given_name = name
         self.name = name or Path(source).stem
@@ -90,8 +91,8 @@ class ForeignPlayer:
             return
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        engine = stockfish()
-        environment = {"STOCKFISH_EXECUTABLE": engine} if engine else {}
+        engine = find_stockfish()  # Trout and others look for it in STOCKFISH_EXECUTABLE
+        environment = {**({"STOCKFISH_EXECUTABLE": engine} if engine else {}), **os.environ, **self._environment}
         process = context.Process(
             target=serve, args=(theirs, self._source, self._log, environment, os.getpid()), daemon=True
         )

@@ -28,9 +28,9 @@ def serve(connection: Connection, source: str, log: str | None, environment: Map
     with contextlib.suppress(OSError):
         os.setsid()  # an interrupt at the terminal is for the match; and the group can be ended as one
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.environ.update({**environment, **os.environ})
+    os.environ.update(environment)
     _redirect_output(log)
-    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=leave_with, args=(parent,), daemon=True).start()
     try:
         host = Host(source)
     except BaseException as error:
@@ -119,8 +119,8 @@ def _redirect_output(log: str | None) -> None:
     sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
 
 
-def _leave_with(parent: int) -> None:
-    """A player that is busy when its match is killed would otherwise stay for ever."""
+def leave_with(parent: int) -> None:
+    """Ends this process and its group when its parent is gone: one that is busy would otherwise stay for ever."""
     while os.getppid() == parent:
         time.sleep(1)
     with contextlib.suppress(OSError):

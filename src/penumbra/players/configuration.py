@@ -81,6 +81,11 @@ def from_file(path: str | Path) -> Configuration:
     return _whole(_read_file(Path(path)), str(path))
 
 
+def from_table(table: Mapping[str, Any]) -> Configuration:
+    """What a table with the same keys says, as one inside another file."""
+    return _whole(_read_table(table), "settings")
+
+
 def _read_file(path: Path) -> dict[str, Any]:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -90,16 +95,23 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{path}: is not a text file") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path}: is not TOML: {error}") from None
+    try:
+        return _read_table(data)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: {error}") from None
+
+
+def _read_table(data: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in data.items():
         if key == "settings":
             if not isinstance(value, dict):
-                raise ConfigurationError(f"{path}: settings is not a table")
+                raise ConfigurationError("settings is not a table")
             values[key] = value
         elif key in _READERS:
-            values[key] = _checked(key, value, f"{path}: {key} = {value}")
+            values[key] = _checked(key, value, f"{key} = {value}")
         else:
-            raise ConfigurationError(f"{path}: there is no {key!r}; there are {', '.join([*_READERS, 'settings'])}")
+            raise ConfigurationError(f"there is no {key!r}; there are {', '.join([*_READERS, 'settings'])}")
     return values
 
 

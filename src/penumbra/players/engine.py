@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penumbra import core
 from penumbra.core import KING_TAKEN, MOVE, Infostates, StateSet
+
+if TYPE_CHECKING:
+    from penumbra.players.opponent_settings import EngineSettings
 
 Actions = NDArray[np.int32]
 Scores = NDArray[np.float64]
@@ -18,7 +22,11 @@ Scores = NDArray[np.float64]
 KING_NOW = 6000.0
 KING_LATER = 1500.0
 KING_LOST = -3000.0
-_FAR = KING_TAKEN - 1000  # no position is worth as much
+FAR = KING_TAKEN - 1000  # no position is worth as much
+
+
+# Modules that stand above the players and are looked for only when an engine is named.
+OTHER_ENGINES = {"stockfish": "penumbra.interop.stockfish"}
 
 
 class Engine(Protocol):
@@ -45,12 +53,20 @@ class NativeEngine:
         return core.engine_values(states, self.depth, self.nodes)
 
 
+def make_engine(settings: EngineSettings, deeper: int = 0, more: int = 1) -> Engine:
+    """The engine that the settings name, `deeper` plies and with `more` times the nodes than they say."""
+    if settings.engine == "native":
+        return NativeEngine(settings.depth + deeper, settings.nodes * more)
+    made: Engine = import_module(OTHER_ENGINES[settings.engine]).make_engine(settings, more)
+    return made
+
+
 def tamed(scores: NDArray[np.int32]) -> Scores:
     """Scores that can be averaged: ends of games have the worth given above."""
     s = scores.astype(np.float64)
-    s[scores > _FAR] = KING_LATER
+    s[scores > FAR] = KING_LATER
     s[scores >= KING_TAKEN] = KING_NOW
-    s[scores < -_FAR] = KING_LOST
+    s[scores < -FAR] = KING_LOST
     return s
 
 
@@ -63,4 +79,4 @@ def requests(states: StateSet) -> Actions:
 def in_check(states: StateSet) -> NDArray[np.bool_]:
     """bool[states]: can the opponent take the owner's king if the owner passes?"""
     passing = core.engine_scores(states, np.array([core.PASS], dtype=np.int32), 1, 1)
-    return np.asarray(passing[:, 0] < -_FAR)
+    return np.asarray(passing[:, 0] < -FAR)

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from penumbra.players.engine import Actions, Engine, NativeEngine
+from penumbra.players.engine import Actions, Engine, make_engine
 from penumbra.players.openings import OPENINGS
 from penumbra.players.opponent_settings import EngineSettings
 from penumbra.players.windows import INNER_SQUARES
@@ -23,7 +23,7 @@ class EnginePlayer(Generic[S]):
 
     def __init__(self, seed: int, settings: S, engine: Engine | None = None) -> None:
         self.settings = settings
-        self.engine: Engine = engine or NativeEngine(settings.depth, settings.nodes)
+        self.engine: Engine = engine or make_engine(settings)
         self.rng = np.random.default_rng(seed)
         self.color = True
         self._opening: list[int] = []

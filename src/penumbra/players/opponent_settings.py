@@ -57,6 +57,7 @@ WHOLE: dict[str, int] = {
     "playouts": 1,
     "plies": 1,
     "hunt": 1,
+    "lines": 0,
 }
 REAL: dict[str, tuple[float, float]] = {
     "temperature": (0, math.inf),
@@ -67,9 +68,11 @@ REAL: dict[str, tuple[float, float]] = {
     "pessimism": (0, 1),
     "uncertainty": (0, math.inf),
     "caution": (0, math.inf),
+    "seconds": (0, math.inf),
 }
 WORDS: dict[str, tuple[str, ...]] = {
     "opening": ("none", "random", *OPENINGS),
+    "engine": ("native", "stockfish"),
     "sense": ("scores", "outcome"),
     "script": ("random", "queenside-b5", "queenside-e4", "kingside", "mate"),
 }
@@ -77,10 +80,13 @@ WORDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class EngineSettings(OpponentSettings):
-    """Kinds that ask the engine."""
+    """Kinds that ask an engine."""
 
-    depth: int = 1  # plies the engine looks ahead before it only follows captures
+    engine: str = "native"  # or `stockfish`, where it is installed
+    depth: int = 1  # plies the native engine looks ahead before it only follows captures
     nodes: int = 2_000  # the engine's nodes for each state, all moves together
+    seconds: float = 0.0  # Stockfish's for each state, instead of nodes; 0: nodes. Games then do not repeat
+    lines: int = 0  # moves that Stockfish ranks, all others being a little worse than the last; 0: all of them
     temperature: float = 8.0  # of the softmax over scores in hundredths of a pawn; 0: always the best
     sense_noise: float = 0.0  # share of senses made at random
     opening: str = "none"  # a line of `openings`, or `random` for any of them

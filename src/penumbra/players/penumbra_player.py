@@ -7,6 +7,7 @@ and survived (`penumbra.players.recovery`), and so is a fault of the search: the
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 
 STATE_CAP = 5_000_000
 ROOM_TO_RECOVER = 4  # times the cap, when a set is played through again to find the truth
+WORK_TO_RECOVER = 500_000  # states moved on by a step, where a node budget rather than a clock bounds the thinking
 
 
 class PenumbraPlayer:
@@ -229,8 +231,10 @@ class PenumbraPlayer:
     def _recover(self, x: Situation, observation: Observation, seed: int, error: Exception) -> None:
         """Goes on from a set that agrees with the observation, and from a belief that starts there."""
         agent = self.agent
-        deadline = time.monotonic() + self.time.for_recovery()
-        after = self._trail.again(observation, ROOM_TO_RECOVER * self.time.cap(self.cap), seed, deadline)
+        repeatable = self.nodes is not None and self.time.left is None  # then nothing may depend on the time
+        deadline = math.inf if repeatable else time.monotonic() + self.time.for_recovery()
+        work = WORK_TO_RECOVER if repeatable else math.inf
+        after = self._trail.again(observation, ROOM_TO_RECOVER * self.time.cap(self.cap), seed, deadline, work)
         how = "found again from the last whole set"
         if after is None:
             self._trail.forget()

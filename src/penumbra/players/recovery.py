@@ -11,6 +11,7 @@ Boards here are lists of 64 contents in the owner's view: 0 empty, 1..6 own P N 
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -59,20 +60,26 @@ class Trail:
     def forget(self) -> None:
         self.whole, self.since = None, []
 
-    def again(self, observation: Observation, cap: int, seed: int, deadline: float) -> Situation | None:
-        """Everything since the last whole set once more, with other draws, until something agrees or time is up."""
-        while self.whole is not None and time.monotonic() < deadline:
+    def again(
+        self, observation: Observation, cap: int, seed: int, deadline: float, work: float = math.inf
+    ) -> Situation | None:
+        """Everything since the last whole set once more, with other draws, until something agrees or it is enough.
+
+        Enough is a deadline, or so many states moved on by a step: `work`, which does not depend on the machine.
+        """
+        while self.whole is not None and work > 0 and time.monotonic() < deadline:
             seed += 1
             x: Situation | None = self.whole
             for step, seen in enumerate([*self.since, observation]):
                 assert x is not None
+                work -= len(x.states)
                 if not x.ours and x.kind != MOVE:
                     x = rbc.opponent_sensed(x)
                 try:
                     x = observed(x, seen, self.ell, cap, seed + (step << 32))
                 except ImpossibleObservation:
                     x = None
-                if x is None or time.monotonic() >= deadline:
+                if x is None or work <= 0 or time.monotonic() >= deadline:
                     break
             else:
                 assert x is not None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
 from penumbra.dsmcp import PRESETS, Settings
 from penumbra.dsmcp.domain import Evaluator
 from penumbra.network.choice import network_evaluator
 from penumbra.network.heuristic import HeuristicEvaluator
-from penumbra.players.configuration import Configuration, headset
+from penumbra.players.configuration import Configuration, from_table, headset
 from penumbra.players.hunter import Hunter
 from penumbra.players.kinds import KINDS, make_player
 from penumbra.players.penumbra_player import STATE_CAP, PenumbraPlayer
@@ -44,6 +46,13 @@ def make(name: str, seed: int | None = None, configuration: Configuration | None
     return make_penumbra(
         dataclasses.replace(base, preset=preset or base.preset, seed=base.seed if seed is None else seed)
     )
+
+
+def make_with_settings(kind: str, seed: int, settings: Mapping[str, Any]) -> Player:
+    """A built-in opponent by its kind, or Penumbra, with settings as a file has them; ValueError if one is wrong."""
+    if not is_penumbra(kind):
+        return make_player(kind, seed, **settings)
+    return make(kind, seed, from_table(settings))
 
 
 def make_penumbra(configuration: Configuration) -> PenumbraPlayer:

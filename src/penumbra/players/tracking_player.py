@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penumbra.core import MOVE, START_FEN, ImpossibleObservation, Memory, StateSet
-from penumbra.players.engine import Actions, Engine, NativeEngine, Scores, in_check, tamed
+from penumbra.players.engine import Actions, Engine, Scores, in_check, make_engine, tamed
 from penumbra.players.engine_player import EnginePlayer
 from penumbra.players.opponent_settings import TrackingSettings
 from penumbra.players.recovery import recovered
@@ -30,7 +30,7 @@ class TrackingPlayer(EnginePlayer[S]):
     def __init__(self, seed: int, settings: S, engine: Engine | None = None) -> None:
         super().__init__(seed, settings, engine)
         self.states = StateSet(START_FEN, True)
-        self._deeper = engine or NativeEngine(settings.depth + 1, FEW * settings.nodes)
+        self._deeper = engine or make_engine(settings, deeper=1, more=FEW)
 
     def begin(self, fen: str) -> None:
         self.states = StateSet(fen, self.color)

@@ -120,30 +120,31 @@ def merge(archive: Path, others: list[Path]) -> bool:
     return troubles.conclude()
 
 
-def verify(archive: Path, track: bool, cap: int, workers: int) -> bool:
+def verify(archive: Path, track: bool, cap: int, workers: int, until_cut: bool = False) -> bool:
     """Replays every game, and follows its sets if wished; False if something is wrong."""
     troubles = _Troubles()
     with Archive.open(archive) as games, _bar("verify", len(games)) as advance:
         if track:
-            findings = verify_tracking(games, cap, workers, report=lambda: advance(1))
+            findings = verify_tracking(games, cap, workers, report=lambda: advance(1), until_cut=until_cut)
         else:
             findings = verify_games(games, lambda: advance(1))
     for problem in findings.problems:
         troubles(problem)
     print(f"{archive}: {findings.games:,} games, {len(findings.problems):,} problems")
     if track:
-        print(sets_line(findings, cap))
+        print(sets_line(findings, cap, until_cut))
     return troubles.conclude()
 
 
-def sets_line(findings: Findings, cap: int) -> str:
+def sets_line(findings: Findings, cap: int, until_cut: bool) -> str:
     """What became of the sets."""
     largest = [size for found in findings.tracks for size in found.most]
     cut = sum(flag for found in findings.tracks for flag in found.cut)
     lost = sum(flag for found in findings.tracks for flag in found.lost)
+    cut_ones = "not followed further" if until_cut else f"{lost} of those lost"
     looks = sum(found.looks for found in findings.tracks)
     return (
-        f"largest sets: {quantiles(largest)}; {cut} of {len(largest)} cut at {cap:,}, {lost} of those lost;"
+        f"largest sets: {quantiles(largest)}; {cut} of {len(largest)} cut at {cap:,}, {cut_ones};"
         f" the truth was in the set all {looks:,} times that the set was whole"
     )
 

@@ -58,6 +58,8 @@ def game_line(match: Match, result: GameResult) -> str:
 def summary(match: Match, score: Score, interrupted: bool) -> str:
     """The score, wins by reason with those on time apart, and what each side lost by its own fault."""
     lines = [f"{match.a.name} v {match.b.name}: {score.line()}"]
+    if match.sprt is not None:
+        lines.append(f"  {match.sprt.line(*score.tally)}")
     for side, name in (("a", match.a.name), ("b", match.b.name)):
         wins = score.reasons(side)
         on_time = wins.pop("time", 0)
@@ -74,6 +76,8 @@ def summary(match: Match, score: Score, interrupted: bool) -> str:
         lines.append(f"  Penumbra lost track and recovered {recoveries} times; searches that failed: {len(faults)}")
     unsettled = len(score.results) - len(score.settled)
     lines.append(f"  games: {match.games} asked for, {len(score.settled)} settled, {unsettled} not settled")
+    if match.is_clear(score):
+        lines.append(f"  clear after {len(score.results)} games")
     if interrupted:
         lines.append(f"  interrupted: {match.games - len(score.results)} games not played")
     return "\n".join(lines)
