@@ -120,7 +120,8 @@ def test_multiplicity_repeats_each_step_with_draws_of_its_own() -> None:
     single = real_examples()
     assert len(examples) == 3 * len(single)
     repeated = single.take(np.repeat(np.arange(len(single)), 3))
-    drawn = {"synopses"}
+    drawn = {"synopses", "draws"}
+    assert np.array_equal(examples.draws, np.tile(np.arange(3), len(single)))
     assert all(
         np.array_equal(getattr(examples, f.name), getattr(repeated, f.name))
         for f in fields(examples)
