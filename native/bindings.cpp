@@ -324,4 +324,5 @@ NB_MODULE(PENUMBRA_MODULE, m) {
   bind_infostates(m);
   bind_dsmcp(m);
   bind_engine(m);
+  bind_fleet(m);
 }

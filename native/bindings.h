@@ -41,5 +41,6 @@ auto to_numpy(std::vector<T>&& values, std::initializer_list<std::size_t> shape)
 void bind_infostates(nb::module_& m);
 void bind_dsmcp(nb::module_& m);
 void bind_engine(nb::module_& m);
+void bind_fleet(nb::module_& m);
 
 }  // namespace penumbra

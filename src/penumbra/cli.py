@@ -30,6 +30,7 @@ app.command()(cli_tournament.tournament)
 app.command()(cli_training.train)
 app.command()(cli_training.evaluate)
 app.command()(cli_training.export)
+app.command()(cli_training.selfplay)
 
 
 class Subject(StrEnum):

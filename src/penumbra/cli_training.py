@@ -1,4 +1,4 @@
-"""The commands about networks: `penumbra train`, `penumbra evaluate` and `penumbra export`."""
+"""The commands about networks: `penumbra train`, `evaluate`, `export` and `selfplay`."""
 
 from __future__ import annotations
 
@@ -61,3 +61,22 @@ def export(
     else:
         raise ValueError(f"{out}: it ends neither in .onnx nor in .safetensors")
     print(f"{out}: {out.stat().st_size:,} bytes")
+
+
+def selfplay(
+    archive: Annotated[Path, typer.Option(help="Where the games go; made if it is not there.")],
+    games: Annotated[int, typer.Option(min=1, help="How many.")] = 1000,
+    at_once: Annotated[int, typer.Option(min=1, help="How many advance together.")] = 1024,
+    headset: Annotated[list[str] | None, typer.Option(help="Whose policies play; may be given repeatedly.")] = None,
+    temperature: Annotated[list[float] | None, typer.Option(min=0, help="0 always takes the likeliest.")] = None,
+    cap: Annotated[int, typer.Option(min=1, help="States tracked by each player.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed plays the same pairs.")] = 0,
+    weights: Annotated[Path | None, typer.Option(help="Others than come with the program.")] = None,
+    device: Device = "auto",
+) -> None:
+    """Play bare networks against each other by the thousand, into an archive."""
+    from penumbra.terminal.training import selfplay as run
+    from penumbra.training.selfplay import SelfPlay
+
+    plan = SelfPlay(games, at_once, tuple(headset or ["Top"]), tuple(temperature or [1.0]), cap, seed=seed)
+    run(plan, archive, None if weights is None else str(weights), device)

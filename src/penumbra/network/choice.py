@@ -21,8 +21,19 @@ def network_evaluator(weights: str | None, device: str, recognise: Recognise) ->
     """An evaluator with π of `Top`, ν of `All` and τ̂ of the headset recognised; WeightsError if there can be none."""
     where = choose_device(device)
     path = str(weights) if weights else str(FULL if where == "cuda" else LITE)
-    known = _load(path)
-    return _make(path, where, recognise(known.architecture.headsets), threads())
+    names = _load(path).architecture.headsets
+    policy = "Top" if "Top" in names else names[0]
+    return _make(path, where, policy, recognise(names), threads())
+
+
+def policy_evaluator(weights: str | None, device: str, headset: str) -> Evaluator:
+    """An evaluator with the policy of one headset for both players."""
+    where = choose_device(device)
+    path = str(weights) if weights else str(FULL if where == "cuda" else LITE)
+    names = _load(path).architecture.headsets
+    if headset not in names:
+        raise WeightsError(f"{path}: there is no headset {headset!r}; there are {', '.join(names)}")
+    return _make(path, where, headset, headset, threads())
 
 
 def choose_device(device: str) -> str:
@@ -50,11 +61,11 @@ def _load(path: str) -> Weights:
     return load(path)
 
 
-@functools.lru_cache(maxsize=16)
-def _make(path: str, device: str, opponent: str, cores: int) -> Evaluator:
+@functools.lru_cache(maxsize=32)
+def _make(path: str, device: str, policy: str, opponent: str, cores: int) -> Evaluator:
     weights = _load(path)
     names = weights.architecture.headsets
-    policy, value = ("Top" if "Top" in names else names[0]), ("All" if "All" in names else names[0])
+    value = "All" if "All" in names else names[0]
     opponent = opponent if opponent in names else policy
     if device == "cuda":
         from penumbra.network.model import from_weights

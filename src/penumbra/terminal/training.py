@@ -1,7 +1,8 @@
-"""`penumbra train` and `penumbra evaluate` at a terminal."""
+"""`penumbra train`, `evaluate` and `selfplay` at a terminal."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table as Grid
+
+from penumbra.arena.archive import Archive
+from penumbra.training.selfplay import SelfPlay, network_policies, play
 
 PAPER = {  # Table 1: top-1, top-5 and winner accuracy, in percent
     "All": (33.6, 62.0, 74.8),
@@ -74,6 +78,24 @@ def evaluate(weights_file: Path, archives: Sequence[Path], out: Path | None, dev
     if out is not None:
         result.save(out)
     show(result)
+
+
+def selfplay(plan: SelfPlay, path: Path, weights: str | None, device: str) -> None:
+    """Plays with a progress bar; what has ended is kept whatever happens."""
+    columns = (TextColumn("games"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[note]}"))
+    began = time.monotonic()
+    with (
+        Archive.open_or_create(path) as archive,
+        Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar,
+    ):
+        task = bar.add_task("games", total=plan.games, note="")
+
+        def report(games: int, steps: int) -> None:
+            seconds = time.monotonic() - began
+            bar.update(task, completed=games, note=f"{games / seconds:,.1f} games/s, {steps / seconds:,.0f} steps/s")
+
+        play(plan, network_policies(weights, device), archive, report)
+    print(f"{path}: {plan.games:,} games, {plan.games / (time.monotonic() - began):,.1f} a second")
 
 
 def show(result: Any) -> None:

@@ -1,0 +1,64 @@
+// Many games that advance together, each with a tracker for both players, so that one batch of a network's policy moves
+// all of them by a step.
+//
+// Row r of what a fleet shows is what one player of one game knows: ℓ states drawn from its set, and what it remembers.
+// Past the cap a set is a uniform draw that keeps the truth, as in examples made from games. A game that ends makes room
+// for the next, until all have been played.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "rbc/game.h"
+#include "rbc/infostate.h"
+#include "rbc/state_set.h"
+
+namespace penumbra {
+
+struct FleetSettings {
+  std::int64_t games = 1;   // in all
+  int at_once = 1;          // at most
+  int limit = 128;          // ℓ
+  std::size_t cap = 2000;   // states tracked by a player
+  std::uint64_t seed = 0;   // game i depends on this and i alone, and on what is chosen
+  int full_turn_limit = 0;  // where a game is a draw; 0: nowhere
+  bool settle = true;       // a sure capture of the king is the only legal action
+};
+
+class Fleet {
+ public:
+  explicit Fleet(const FleetSettings& settings);
+  ~Fleet();
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
+
+  int rows() const { return static_cast<int>(seats_.size()); }
+  // Of each row: the game's number, who acts (kWhite or kBlack), and what there is to see and to choose from.
+  std::vector<std::int64_t> numbers() const;
+  std::vector<std::uint8_t> players() const;
+  const std::vector<Bitboard>& synopses() const { return synopses_; }  // [rows, kPlanes]
+  const LegalActions& legal() const { return legal_; }
+
+  // One action for each row. Throws std::invalid_argument naming a row whose action is not among its legal ones; then
+  // nothing has happened.
+  void act(std::span<const int> actions);
+
+  // Games that have ended since the last call, by number.
+  std::vector<std::pair<std::int64_t, GameRecord>> take_finished();
+
+ private:
+  class Seat;
+
+  void observe();
+
+  FleetSettings settings_;
+  std::int64_t begun_ = 0;
+  std::vector<std::unique_ptr<Seat>> seats_;
+  std::vector<Bitboard> synopses_;
+  LegalActions legal_;
+  std::vector<std::pair<std::int64_t, GameRecord>> finished_;
+};
+
+}  // namespace penumbra

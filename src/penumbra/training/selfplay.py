@@ -1,0 +1,177 @@
+"""Games of bare networks by the thousand: `penumbra selfplay`, and `python -m penumbra.training.selfplay`.
+
+A network player needs no search to make a move, so many games advance together: each step one synopsis for each game,
+one batch of inference, and one action drawn from a headset's policy for each. Game i is between two headsets at two
+temperatures, drawn by the seed and i. Players are named after their headsets, as "NetworkTop".
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penumbra.arena.archive import Archive, NewGame
+from penumbra.core import Fleet
+from penumbra.dsmcp.domain import Evaluator, Legal
+
+SOURCE = "selfplay"
+NAME = "Network"
+MARK = "selfplay"  # of a run, in the archive
+
+
+@dataclass(frozen=True)
+class SelfPlay:
+    """What is to be played."""
+
+    games: int = 1000
+    at_once: int = 1024
+    headsets: tuple[str, ...] = ("Top",)
+    temperatures: tuple[float, ...] = (1.0,)
+    cap: int = 1000  # states tracked by each player
+    ell: int = 128
+    ply_limit: int = 300
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.headsets or not self.temperatures or min(self.temperatures) < 0:
+            raise ValueError("self-play needs headsets, and temperatures from 0")
+
+    def sides(self, number: int) -> tuple[tuple[str, float], tuple[str, float]]:
+        """(headset, temperature) of White and of Black in a game."""
+        rng = np.random.default_rng((self.seed, number))
+        white, black = (
+            (self.headsets[rng.integers(len(self.headsets))], self.temperatures[rng.integers(len(self.temperatures))])
+            for _ in range(2)
+        )
+        return white, black
+
+
+def play(
+    plan: SelfPlay,
+    evaluators: Callable[[str], Evaluator],
+    archive: Archive,
+    report: Callable[[int, int], None] = lambda games, steps: None,
+) -> int:
+    """Plays all games into the archive; `report(games, steps)` after each step. How many steps were taken."""
+    fleet = Fleet(plan.games, plan.at_once, plan.ell, plan.cap, plan.seed, plan.ply_limit)
+    rng = np.random.default_rng(plan.seed)
+    cast = {number: plan.sides(number) for number in range(plan.games)}
+    steps = done = 0
+    while len(fleet):
+        numbers, players = fleet.numbers(), fleet.players()
+        sides = [cast[number][0 if white else 1] for number, white in zip(numbers.tolist(), players, strict=True)]
+        fleet.act(choose(fleet, sides, evaluators, rng))
+        steps += len(sides)
+        finished = fleet.take_finished()
+        for number, record in finished:
+            record.white_name, record.black_name = (NAME + headset for headset, _ in cast[number])
+        run = f"{MARK} {plan}"
+        archive.add(NewGame(record, SOURCE, made=(run, number)) for number, record in finished)
+        done += len(finished)
+        report(done, steps)
+    return steps
+
+
+def choose(
+    fleet: Fleet, sides: Sequence[tuple[str, float]], evaluators: Callable[[str], Evaluator], rng: np.random.Generator
+) -> NDArray[np.int32]:
+    """An action for each row, drawn from the policy of its headset at its temperature."""
+    features, legal = fleet.synopsis(), Legal(*fleet.legal())
+    chosen = np.empty(len(sides), np.int32)
+    names = np.array([headset for headset, _ in sides])
+    temperatures = np.array([temperature for _, temperature in sides])
+    for headset in dict.fromkeys(names.tolist()):
+        rows = np.flatnonzero(names == headset)
+        some = _rows_of(legal, rows)
+        priors, _ = evaluators(headset).evaluate(features[rows], some, False)
+        chosen[rows] = draw(priors, some, temperatures[rows], rng)
+    return chosen
+
+
+def draw(
+    priors: NDArray[np.float32], legal: Legal, temperatures: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.int32]:
+    """One legal action a row, with probability ∝ prior^(1 / temperature); at temperature 0 the likeliest.
+
+    The largest of log prior / temperature plus Gumbel noise has just that distribution.
+    """
+    counts = np.diff(legal.offsets)
+    each = np.repeat(temperatures, counts)
+    noise = rng.gumbel(size=len(priors))
+    with np.errstate(divide="ignore"):
+        scores = np.log(priors.astype(np.float64)) + each * noise
+    best = np.maximum.reduceat(scores, legal.offsets[:-1])
+    is_best = np.flatnonzero(scores == np.repeat(best, counts))
+    rows = np.repeat(np.arange(len(counts)), counts)[is_best]
+    _, first = np.unique(rows, return_index=True)
+    return legal.actions[is_best[first]]
+
+
+def _rows_of(legal: Legal, rows: NDArray[np.int64]) -> Legal:
+    counts = np.diff(legal.offsets)[rows]
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
+    return Legal(legal.actions[np.repeat(legal.offsets[rows], counts) + within], offsets)
+
+
+def network_policies(weights: str | None, device: str) -> Callable[[str], Evaluator]:
+    """Evaluators with the policy of a headset, from the shipped weights or others."""
+    from penumbra.network.choice import policy_evaluator
+
+    return lambda headset: policy_evaluator(weights, device, headset)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m penumbra.training.selfplay", description=__doc__)
+    parser.add_argument("--archive", type=Path, required=True, help="where the games go; made if it is not there")
+    parser.add_argument("--games", type=int, default=1000)
+    parser.add_argument("--at-once", type=int, default=1024)
+    parser.add_argument("--headset", action="append", help="whose policies play; may be given repeatedly [Top]")
+    parser.add_argument("--temperature", type=float, action="append", help="may be given repeatedly [1.0]")
+    parser.add_argument("--cap", type=int, default=1000, help="states tracked by each player")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--weights", help="left out, those that come with the program")
+    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    given = parser.parse_args()
+    try:
+        plan = SelfPlay(
+            given.games,
+            given.at_once,
+            tuple(given.headset or ("Top",)),
+            tuple(given.temperature or (1.0,)),
+            given.cap,
+            seed=given.seed,
+        )
+        began = last = time.monotonic()
+
+        def report(games: int, steps: int) -> None:
+            nonlocal last
+            if time.monotonic() - last >= 10:
+                last = time.monotonic()
+                seconds = last - began
+                print(f"{games:,} games, {games / seconds:,.1f} a second; {steps / seconds:,.0f} steps", flush=True)
+
+        with Archive.open_or_create(given.archive) as archive:
+            steps = play(plan, network_policies(given.weights, given.device), archive, report)
+        seconds = time.monotonic() - began
+        print(
+            f"{plan.games:,} games, {plan.games / seconds:,.1f} a second; {steps / seconds:,.0f} steps; cap {plan.cap}"
+        )
+    except (ValueError, OSError) as error:
+        print(f"penumbra: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("penumbra: interrupted; the games that had ended are kept", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""Games of bare networks: by the rules, tracked as a player tracks, and drawn as the policy says."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from penumbra.arena.archive import Archive
+from penumbra.arena.verify import verify
+from penumbra.core import PASS, Fleet, GameRecord, set_threads, threads
+from penumbra.dsmcp.domain import Features, Floats, Legal
+from penumbra.network.heuristic import HeuristicEvaluator
+from penumbra.training.examples import ExampleSettings, make_examples
+from penumbra.training.selfplay import SelfPlay, choose, draw, play
+
+WHOLE = 10**6  # states: nothing is cut
+
+
+def random_games(games: int, at_once: int, seed: int = 3, cap: int = 300) -> dict[int, bytes]:
+    """Fleet games with actions drawn by the number of the game and the step alone."""
+    fleet = Fleet(games, at_once, 32, cap, seed, 60)
+    steps: dict[int, int] = {}
+    done: dict[int, bytes] = {}
+    while len(fleet):
+        actions, offsets = fleet.legal()
+        chosen = []
+        for row, number in enumerate(fleet.numbers().tolist()):
+            steps[number] = steps.get(number, 0) + 1
+            rng = np.random.default_rng((seed, number, steps[number]))
+            chosen.append(int(rng.choice(actions[offsets[row] : offsets[row + 1]])))
+        fleet.act(np.array(chosen, np.int32))
+        done |= {number: record.to_bytes() for number, record in fleet.take_finished()}
+    return done
+
+
+def test_games_do_not_depend_on_their_neighbours_or_threads() -> None:
+    together = random_games(9, 9)
+    assert sorted(together) == list(range(9))
+    assert random_games(9, 2) == together
+    before = threads()
+    set_threads(1)
+    try:
+        assert random_games(9, 4) == together
+    finally:
+        set_threads(before)
+
+
+def test_rows_show_what_the_replayer_of_examples_shows() -> None:
+    """Where nothing is cut, the synopses seen while playing are those of the examples made from the record."""
+    fleet = Fleet(4, 4, WHOLE, WHOLE, 1, 8, False)
+    rng = np.random.default_rng(5)
+    seen: dict[int, list[np.ndarray]] = {number: [] for number in range(4)}
+    records: dict[int, GameRecord] = {}
+    while len(fleet):
+        actions, offsets = fleet.legal()
+        planes = fleet.synopsis()
+        for row, number in enumerate(fleet.numbers().tolist()):
+            seen[number].append(planes[row])
+        fleet.act(np.array([rng.choice(actions[a:b]) for a, b in pairwise(offsets)], np.int32))
+        records |= dict(fleet.take_finished())
+    for number, record in records.items():
+        examples = make_examples([record], ExampleSettings(limit=WHOLE, cap=WHOLE))
+        assert not examples.cut.any()
+        assert np.array_equal(np.stack(seen[number]), examples.synopses)
+
+
+def test_a_sure_capture_is_the_only_choice() -> None:
+    """A move that is the only legal one takes the king."""
+    forced = 0
+    fleet = Fleet(20, 20, 32, 3_000, 7, 60)
+    rng = np.random.default_rng(6)
+    while len(fleet):
+        _, offsets = fleet.legal()
+        numbers = fleet.numbers()
+        chosen = choose(fleet, [("Top", 0.3)] * len(fleet), lambda headset: HeuristicEvaluator(2.0), rng)
+        only = numbers[(np.diff(offsets) == 1) & (chosen >= 64)].tolist()
+        fleet.act(chosen)
+        ended = dict(fleet.take_finished())
+        assert all(number in ended and ended[number].reason == "KING_CAPTURE" for number in only)
+        forced += len(only)
+    assert forced >= 2
+
+
+def test_an_action_that_is_not_legal_changes_nothing() -> None:
+    fleet = Fleet(2, 2)
+    before = fleet.synopsis()
+    with pytest.raises(ValueError, match=r"row 1: action 4160 is not legal"):
+        fleet.act(np.array([10, PASS], np.int32))
+    with pytest.raises(ValueError, match="1 actions for 2 rows"):
+        fleet.act(np.array([10], np.int32))
+    assert np.array_equal(before, fleet.synopsis()) and len(fleet) == 2
+    with pytest.raises(ValueError, match="at least one game"):
+        Fleet(0)
+
+
+def test_actions_are_drawn_as_the_policy_says() -> None:
+    """The frequencies of 20,000 draws at three temperatures; at 0 always the likeliest."""
+    n = 20_000
+    priors = np.array([0.6, 0.3, 0.1], np.float32)
+    legal = Legal(np.tile(np.array([5, 7, 9], np.int32), n), np.arange(n + 1, dtype=np.int64) * 3)
+    for temperature in (0.5, 1.0, 2.0):
+        drawn = draw(np.tile(priors, n), legal, np.full(n, temperature), np.random.default_rng(1))
+        odds = priors.astype(float) ** (1 / temperature)
+        odds /= odds.sum()
+        for action, p in zip((5, 7, 9), odds, strict=True):
+            assert abs((drawn == action).mean() - p) < 4.5 * (p * (1 - p) / n) ** 0.5
+    assert (draw(np.tile(priors, n), legal, np.zeros(n), np.random.default_rng(1)) == 5).all()
+
+
+def test_each_row_is_chosen_by_its_own_headset() -> None:
+    class Only:
+        """A policy that knows one action: the legal one at a place."""
+
+        def __init__(self, place: int) -> None:
+            self.place = place
+
+        def evaluate(self, features: Features, legal: Legal, opponent: bool) -> tuple[Floats, Floats]:
+            priors = np.zeros(len(legal.actions), np.float32)
+            priors[legal.offsets[:-1] + self.place] = 1.0
+            return priors, np.zeros(len(features), np.float32)
+
+    fleet = Fleet(6, 6)
+    sides = [("A", 1.0), ("B", 0.0), ("A", 0.5), ("B", 1.0), ("B", 2.0), ("A", 0.0)]
+    chosen = choose(fleet, sides, lambda headset: Only(3 if headset == "A" else 8), np.random.default_rng(1))
+    actions, offsets = fleet.legal()
+    places = [int(np.flatnonzero(actions[offsets[i] : offsets[i + 1]] == chosen[i])[0]) for i in range(6)]
+    assert places == [3, 8, 3, 8, 8, 3]
+
+
+def test_games_go_into_the_archive_and_stand_its_verification(tmp_path: Path) -> None:
+    plan = SelfPlay(12, 5, ("Top", "Trout"), (0.5, 1.5), cap=200, ell=32, ply_limit=40, seed=2)
+    with Archive.open_or_create(tmp_path / "games.db") as archive:
+        steps = play(plan, lambda headset: HeuristicEvaluator(), archive)
+        games = list(archive.games())
+        assert len(games) == 12
+        assert {name for game in games for name in (game.record.white_name, game.record.black_name)} == {
+            "NetworkTop",
+            "NetworkTrout",
+        }
+        assert steps == sum(2 * len(game.record.moves) for game in games)
+        assert not list(verify(archive).problems)
