@@ -1,0 +1,1 @@
+export function recordSources(root: string, outDir: string): void;
