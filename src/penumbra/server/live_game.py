@@ -251,6 +251,9 @@ class LiveGame:
         except Refusal as refusal:  # the log cannot be written: the game waits where it is
             log.error("game %s: %s", self.setup.id, refusal)
             self.send_all(refusal.to_json())
+        except Exception:
+            log.exception("game %s stands still", self.setup.id)
+            self.send_all(Refusal("failed", "something went wrong in the server; load the page again").to_json())
 
     async def _bot_sense(self, color: bool) -> None:
         teller, capture = self.tellers[color], self.game.capture
