@@ -95,9 +95,18 @@ def doctor() -> None:
 def replay(
     file: GameFile,
     plain: Annotated[bool, typer.Option("--plain", help="Print the whole game as text.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write a page for the browser instead, all in one file.")] = None,
 ) -> None:
     """Step through a game: the board, and how many states each player holds possible."""
     from penumbra.terminal.replay import replay as show
+
+    if html is not None:
+        from penumbra.interop.history import read_record
+        from penumbra.server.replay_page import write_replay_page
+
+        write_replay_page(read_record(file), html)
+        print(f"The game is in {html}; open it in a browser")
+        return
 
     show(file, Console(), plain)
 

@@ -37,6 +37,11 @@ export function field(label: string, control: HTMLElement, hint = ""): HTMLLabel
   return make("label", { class: "field" }, make("span", {}, label), control, hint && make("small", {}, hint));
 }
 
+/** A labelled group of controls, which have names of their own. */
+export function labelled(label: string, ...controls: HTMLElement[]): HTMLElement {
+  return make("div", { class: "field" }, make("span", {}, label), ...controls);
+}
+
 export function select(options: [value: string, text: string][], chosen?: string): HTMLSelectElement {
   const element = make("select");
   for (const [value, text] of options) element.append(make("option", { value, selected: value === chosen }, text));

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-from reconchess.history import GameHistoryEncoder
-
 from penumbra import analysis
 from penumbra.arena.archive import Archive, ArchivedGame
 from penumbra.core import GameRecord
-from penumbra.interop.history import history_to_record, record_to_history
+from penumbra.interop.history import history_to_record
 from penumbra.interop.history_json import GameFileError, parse_history
 from penumbra.players.configuration import Configuration
 from penumbra.server import review as reviews
@@ -29,11 +26,6 @@ def parse_game(text: bytes) -> GameRecord:
         return history_to_record(parse_history(text, SOURCE), SOURCE)
     except GameFileError as error:
         raise Refusal("bad game", str(error)) from None
-
-
-def game_json(record: GameRecord) -> str:
-    """A game as reconchess writes it."""
-    return json.dumps(record_to_history(record), cls=GameHistoryEncoder)
 
 
 async def review(thinking: Thinking, record: GameRecord) -> AsyncIterator[dict[str, Any]]:

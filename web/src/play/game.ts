@@ -4,7 +4,7 @@ import { alertUser, say } from "../announce";
 import { Board } from "../board/board";
 import type { Ghost } from "../board/layers";
 import { ClockFace } from "../clock";
-import { choice, make } from "../elements";
+import { choice, labelled, make } from "../elements";
 import { type Page, go, isTyping } from "../page";
 import type { Assistance, GameAbout, PlayGreeting, PlayMessage, PlayState } from "../protocol";
 import { PROTOCOL } from "../protocol";
@@ -27,6 +27,12 @@ import { forgetGame, rememberGame } from "./ongoing";
 import { choosePromotion } from "./promotion";
 
 const START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
+const SPOKEN: Record<PlayState["phase"], string> = {
+  sense: "Your turn: sense.",
+  move: "Now move.",
+  waiting: "",
+  over: "The game is over.",
+};
 type Help = "none" | "heat" | "ghosts";
 
 export function playGame(id: string): Page {
@@ -35,7 +41,7 @@ export function playGame(id: string): Page {
 
 class PlayPage implements Page {
   readonly element = make("div", { class: "table" });
-  private readonly banner = make("p", { class: "banner", role: "status" });
+  private readonly banner = make("p", { class: "banner" });
   private readonly notices = make("p", { class: "notice" });
   private readonly lost = make("p", { class: "lost", role: "alert", hidden: true });
   private readonly moves = make("ol", { class: "moves", "aria-label": "Turns", tabindex: "0" });
@@ -152,7 +158,7 @@ class PlayPage implements Page {
     for (const clock of Object.values(this.clocks)) clock.show(state.clocks);
     if (state.phase === "over" && !this.truth) void this.reveal();
     this.draw();
-    if (before !== state.phase && state.phase === "sense") say(`${this.notices.textContent} Your turn: sense.`);
+    if (before !== state.phase) say(`${this.notices.textContent} ${SPOKEN[state.phase]}`);
   }
 
   // -- building
@@ -212,9 +218,9 @@ class PlayPage implements Page {
         "details",
         { class: "aids", open: innerWidth > 900 },
         make("summary", {}, "Aids"),
-        make("div", { class: "field" }, make("span", {}, "What your observations allow"), help),
+        labelled("What your observations allow", help),
         this.states,
-        make("div", { class: "field" }, make("span", {}, "Your notes"), this.notes.element),
+        labelled("Your notes", this.notes.element),
         make("label", { class: "check" }, ages, "Show how many turns ago a piece was seen"),
       ),
     );

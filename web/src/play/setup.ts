@@ -1,6 +1,6 @@
 // Before a game: the opponent, its strength, the colour, the clock; and the games that are not over yet.
 
-import { choice, field, make, select } from "../elements";
+import { choice, field, labelled, make, select } from "../elements";
 import { type Page, go } from "../page";
 import type { About, Strength } from "../protocol";
 import { Refused, post } from "../server";
@@ -95,7 +95,7 @@ export function playSetup(about: About): Page {
       "You do not see your opponent's pieces. Each turn you first look at one 3×3 window, then move.",
     ),
     bot.element,
-    field("Your colour", colors),
+    labelled("Your colour", colors),
     field("Clock", clock),
     start,
     fault,

@@ -41,8 +41,8 @@ export function overlayChoice(chosen: Overlay, onChange: (overlay: Overlay) => v
     "Shown on the board",
     [
       ["policy", "What it would do"],
-      ["belief", "Where it thinks you are"],
-      ["knowledge", "What it thinks you know"],
+      ["belief", "Where it thinks pieces are"],
+      ["knowledge", "What it thinks the opponent knows"],
     ],
     chosen,
     onChange,

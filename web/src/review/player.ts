@@ -52,11 +52,11 @@ export class Scrubber {
       make(
         "div",
         { class: "transport" },
-        button("To the start", "⏮", () => this.go(0)),
+        button("To the start", "|◀", () => this.go(0)),
         button("Back", "◀", () => this.step(-1)),
         this.play,
         button("Forward", "▶", () => this.step(1)),
-        button("To the end", "⏭", () => this.go(game.end)),
+        button("To the end", "▶|", () => this.go(game.end)),
         this.speed,
       ),
       this.range,

@@ -76,7 +76,7 @@ class WatchPage implements Page {
     ],
     "0.8",
   );
-  private readonly thoughts = { white: make("div"), black: make("div") };
+  private readonly thoughts = { white: silence(), black: silence() };
   private readonly clocks = { white: new ClockFace("white"), black: new ClockFace("black") };
   private readonly after = make("div", { class: "actions", hidden: true });
   private readonly socket: GameSocket<WatchMessage>;
@@ -178,3 +178,6 @@ class WatchPage implements Page {
     this.socket.send({ type: "pace", paused, seconds: Number(this.speed.value) });
   }
 }
+
+const silence = (): HTMLElement =>
+  make("div", {}, make("small", {}, "Nothing said yet. Only Penumbra tells what it thinks."));
