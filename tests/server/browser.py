@@ -78,23 +78,26 @@ def clean_page(
 ) -> Iterator[Page]:
     """A page on which nothing may go wrong: an error on its console fails the test."""
     faults: list[str] = []
-    scheme = "dark" if dark else "light"
-    context = browser.new_context(viewport=viewport, color_scheme=scheme, has_touch=touch, reduced_motion="reduce")
+    context = browser.new_context(
+        viewport=viewport, color_scheme="dark" if dark else "light", has_touch=touch, reduced_motion="reduce"
+    )
     page = context.new_page()
     page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: faults.append(str(error)))
     yield page
     context.close()
-    assert not faults
+    assert not faults, faults
 
 
 def cell(page: Page, square: str) -> Locator:
     return page.locator(f'.cells [data-square="{square}"]')
 
 
-def phase(page: Page, name: str) -> None:
-    """Waits until the page says that it is time for this."""
-    expect(page.locator(".table")).to_have_attribute("data-phase", name, timeout=20_000)
+def phase(page: Page, *names: str) -> str:
+    """Waits until the page says that it is time for one of these; which one it is."""
+    table = page.locator(".table")
+    expect(table).to_have_attribute("data-phase", re.compile("|".join(names)), timeout=20_000)
+    return str(table.get_attribute("data-phase"))
 
 
 def start_game(page: Page, server: Server, opponent: str = "random", color: str = "White") -> None:
@@ -102,4 +105,4 @@ def start_game(page: Page, server: Server, opponent: str = "random", color: str 
     page.get_by_label("Opponent").select_option(opponent)
     page.get_by_role("button", name=color, exact=True).click()
     page.get_by_role("button", name="Start the game").click()
-    expect(page.locator(".table")).to_have_attribute("data-phase", re.compile("sense|waiting"))
+    phase(page, "sense", "waiting")

@@ -34,9 +34,9 @@ function frame(withLinks: boolean): void {
   });
   const brand = make(
     "a",
-    { class: "brand", href: withLinks ? "#/play" : "#" },
+    { class: "brand", "aria-label": "Penumbra", href: withLinks ? "#/play" : "#" },
     make("span", { class: "mark", "aria-hidden": "true" }),
-    "Penumbra",
+    make("span", { class: "name" }, "Penumbra"),
   );
   document
     .getElementById("app")!

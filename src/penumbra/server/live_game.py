@@ -287,14 +287,15 @@ class LiveGame:
 
     async def _ask(self, color: bool, known: int, method: str, *arguments: Any) -> Any:
         """Calls a bot. One that is not there is made first, and told what it knew: the first `known` observations."""
-        try:
-            for _ in range(TRIES):
-                try:
-                    return await self.thinking.call(self._room(color), method, *arguments)
-                except RoomLost:
+        for tries in range(TRIES):
+            try:
+                if tries:
                     await self._open(color, known)
-        except (Failed, RoomLost) as error:
-            raise Forfeit(str(error)) from None
+                return await self.thinking.call(self._room(color), method, *arguments)
+            except RoomLost:
+                continue
+            except Failed as error:
+                raise Forfeit(str(error)) from None
         raise Forfeit("it is lost as often as it is made")
 
     async def _open(self, color: bool, known: int) -> None:

@@ -29,6 +29,7 @@ def serve(settings: ServerSettings, host: str, port: int) -> None:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, port))
+            listening.listen()  # whoever follows the line below is let in as soon as the server is ready
         except OSError as error:
             raise ValueError(f"{host}:{port} cannot be used: {error.strerror or error}") from None
         port = listening.getsockname()[1]

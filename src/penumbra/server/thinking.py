@@ -39,7 +39,7 @@ class Thinking:
         self._numbers = itertools.count()
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
-        self._waiting: dict[int, asyncio.Queue[tuple[str, Any]]] = {}
+        self._waiting: dict[int, tuple[Connection, asyncio.Queue[tuple[str, Any]]]] = {}  # by the process asked
 
     async def open(self, key: str, room: BotRoom | AssistantRoom) -> None:
         """Makes a room, in place of any other under that key."""
@@ -101,7 +101,7 @@ class Thinking:
         assert self._pipe is not None
         number = next(self._numbers)
         answers: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
-        self._waiting[number] = answers
+        self._waiting[number] = self._pipe, answers
         try:
             self._pipe.send((number, what, *arguments))
         except OSError:
@@ -124,12 +124,12 @@ class Thinking:
 
     def _deliver(self, number: int, what: str, value: Any) -> None:
         if number in self._waiting:
-            self._waiting[number].put_nowait((what, value))
+            self._waiting[number][1].put_nowait((what, value))
 
     def _lost(self, pipe: Connection) -> None:
         """Whoever waits for a process that has ended is told so."""
-        if pipe is self._pipe or self._pipe is None:
-            for answers in self._waiting.values():
+        for asked, answers in self._waiting.values():
+            if asked is pipe:
                 answers.put_nowait(("missing", "the thinking process has ended"))
 
 

@@ -43,7 +43,7 @@ export class Board {
     host: HTMLElement,
     label: string,
     private readonly orientation: Color,
-    private readonly input: BoardInput = {},
+    private input: BoardInput = {},
   ) {
     loadPieces();
     this.grid = make("div", { class: "cells", role: "grid", "aria-label": label });
@@ -105,8 +105,9 @@ export class Board {
   }
 
   destroy(): void {
-    this.chessboard.destroy();
+    this.input = {}; // taking the cells away moves the pointer and the focus off them
     this.element.remove();
+    this.chessboard.destroy();
   }
 
   // -- cells
@@ -139,18 +140,18 @@ export class Board {
   }
 
   private listen(): void {
-    const { grid, input } = this;
+    const { grid } = this;
     grid.addEventListener(
       "pointerover",
-      (event) => event.pointerType !== "touch" && input.point?.(this.squareOf(event.target)),
+      (event) => event.pointerType !== "touch" && this.input.point?.(this.squareOf(event.target)),
     );
-    grid.addEventListener("pointerleave", () => input.point?.(null));
-    grid.addEventListener("focusin", (event) => input.point?.(this.squareOf(event.target)));
-    grid.addEventListener("focusout", () => input.point?.(null));
+    grid.addEventListener("pointerleave", () => this.input.point?.(null));
+    grid.addEventListener("focusin", (event) => this.input.point?.(this.squareOf(event.target)));
+    grid.addEventListener("focusout", () => this.input.point?.(null));
     grid.addEventListener("click", (event) => {
       const square = this.dragged ? null : this.squareOf(event.target);
       this.dragged = false;
-      if (square) input.choose?.(square, (event as PointerEvent).pointerType === "touch" ? "touch" : "mouse");
+      if (square) this.input.choose?.(square, (event as PointerEvent).pointerType === "touch" ? "touch" : "mouse");
     });
     grid.addEventListener("keydown", (event) => this.key(event));
     grid.addEventListener("pointerdown", (event) => this.startDrag(event));

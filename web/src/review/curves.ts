@@ -6,6 +6,7 @@ import type { GameModel } from "./game_model";
 
 const WIDTH = 1000;
 const HEIGHT = 120;
+const MARGIN = 4;
 
 export class Curves {
   readonly element: HTMLElement;
@@ -47,6 +48,8 @@ export class Curves {
       this.values,
     );
     this.element = make("div", { class: "curves" }, sizes, this.valueFigure);
+    this.sizes.setAttribute("aria-label", "Positions held possible");
+    this.values.setAttribute("aria-label", "White's chance to win");
     for (const svg of [this.sizes, this.values]) {
       const follow = (event: PointerEvent) => {
         if (event.type === "pointermove" && !event.buttons) return;
@@ -63,7 +66,7 @@ export class Curves {
     this.total = Math.max(1, total);
     const x = (position: number) => (WIDTH * position) / this.total;
     const most = Math.max(10, ...game.sets.flatMap(({ white, black }) => [white?.states ?? 1, black?.states ?? 1]));
-    const y = (states: number) => HEIGHT - 4 - ((HEIGHT - 8) * Math.log(states)) / Math.log(most);
+    const y = (states: number) => HEIGHT - MARGIN - ((HEIGHT - 2 * MARGIN) * Math.log(states)) / Math.log(most);
     const line = (points: string[], name: string) => makeSvg("polyline", { points: points.join(" "), class: name });
     const sizeLine = (color: "white" | "black") =>
       line(
@@ -72,9 +75,8 @@ export class Curves {
       );
     this.sizes.setAttribute("aria-label", `Positions each side holds possible, at most ${count(most, "position")}`);
     const valued = game.steps.map((_, i) => [i, game.value(i)] as const).filter(([, value]) => value !== null);
-    const valuePoints = valued.map(([i, value]) => `${x(i)},${HEIGHT * (1 - value!)}`);
+    const valuePoints = valued.map(([i, value]) => `${x(i)},${MARGIN + (HEIGHT - 2 * MARGIN) * (1 - value!)}`);
     this.valueFigure.hidden = !valued.length;
-    this.values.setAttribute("aria-label", "White's chance to win");
     const middle = makeSvg("line", { x1: 0, x2: WIDTH, y1: HEIGHT / 2, y2: HEIGHT / 2, class: "middle" });
     this.cursors = [cursor(), cursor()];
     this.sizes.replaceChildren(sizeLine("white"), sizeLine("black"), this.cursors[0]!);
