@@ -6,6 +6,7 @@ A process that dies is replaced by a new one when it is next needed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import multiprocessing
@@ -71,17 +72,18 @@ class Thinking:
         finally:
             self._waiting.pop(number, None)
             if not finished and self._pipe is not None:
-                self._pipe.send((number, "cancel"))
+                with contextlib.suppress(OSError):
+                    self._pipe.send((number, "cancel"))
 
     def stop(self) -> None:
         """Ends the process."""
-        process, self._process = self._process, None
         if self._pipe is not None:
             self._pipe.close()
             self._pipe = None
-        if process is not None:
-            process.kill()
-            process.join()
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._process = None
 
     async def _request(self, what: str, *arguments: Any) -> Any:
         number, answers = self._send(what, *arguments)
@@ -96,38 +98,39 @@ class Thinking:
         return value
 
     def _send(self, what: str, *arguments: Any) -> tuple[int, asyncio.Queue[tuple[str, Any]]]:
-        if self._process is None or not self._process.is_alive():
-            self._start()
-        assert self._pipe is not None
         number = next(self._numbers)
         answers: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
-        self._waiting[number] = self._pipe, answers
+        pipe = self._pipe or self._start()
         try:
-            self._pipe.send((number, what, *arguments))
+            pipe.send((number, what, *arguments))
         except OSError:
-            answers.put_nowait(("missing", "the thinking process has ended"))
+            self._lost(pipe)
+            pipe = self._start()
+            pipe.send((number, what, *arguments))
+        self._waiting[number] = pipe, answers
         return number, answers
 
-    def _start(self) -> None:
-        if self._process is not None:
-            log.warning("the thinking process ended with status %s; there is a new one", self._process.exitcode)
+    def _start(self) -> Connection:
         context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
+        pipe, theirs = context.Pipe()
         threads = max(LEAST_THREADS, os.cpu_count() or 1)
         self._process = context.Process(target=run, args=(theirs, threads), daemon=True, name="penumbra-thinking")
         self._process.start()
         theirs.close()
-        reader = threading.Thread(
-            target=_read, args=(self._pipe, asyncio.get_running_loop(), self._deliver, self._lost), daemon=True
-        )
-        reader.start()
+        self._pipe = pipe
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=_read, args=(pipe, loop, self._deliver, self._lost), daemon=True).start()
+        return pipe
 
     def _deliver(self, number: int, what: str, value: Any) -> None:
         if number in self._waiting:
             self._waiting[number][1].put_nowait((what, value))
 
     def _lost(self, pipe: Connection) -> None:
-        """Whoever waits for a process that has ended is told so."""
+        """The process at the other end has ended: whoever waits for it is told so; the next request starts another."""
+        if pipe is self._pipe:
+            self.stop()
+            log.warning("the thinking process has ended; there will be a new one")
         for asked, answers in self._waiting.values():
             if asked is pipe:
                 answers.put_nowait(("missing", "the thinking process has ended"))
