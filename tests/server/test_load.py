@@ -8,6 +8,7 @@ import random
 import time
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -35,10 +36,19 @@ class Person:
     async def play(self, until: float, pause: float) -> None:
         while time.monotonic() < until:
             wish = {"mode": "play", "opponent": self.opponent, "color": self.rng.choice(("white", "black"))}
-            game = (await asyncio.to_thread(self._post, wish))["game"]
+            game = await self._new_game(wish)
             async with connect(f"ws://127.0.0.1:{self.server.port}/api/games/{game}/socket") as socket:
                 await self._play_game(socket, until, pause)
             self.games += 1
+
+    async def _new_game(self, wish: dict[str, Any]) -> str:
+        """A server asked for too many games at once says so, and is asked again."""
+        while True:
+            try:
+                return str((await asyncio.to_thread(self._post, wish))["game"])
+            except HTTPError as refusal:
+                assert refusal.code == 429
+                await asyncio.sleep(1)
 
     async def _play_game(self, socket: ClientConnection, until: float, pause: float) -> None:
         message = json.loads(await socket.recv())

@@ -35,6 +35,7 @@ export class Board {
   private readonly belief: BeliefLayer;
   private readonly arrows: ArrowLayer;
   private pieces: Pieces = {};
+  private placement = "";
   private focused: Square;
   private dragging: { from: Square; x: number; y: number; image: SVGSVGElement | null } | null = null;
   private dragged = false; // the click that follows a drag is part of it
@@ -70,7 +71,10 @@ export class Board {
 
   setPieces(pieces: Pieces, animated = false): void {
     this.pieces = pieces;
-    void this.chessboard.setPosition(placementOf(pieces), animated);
+    const placement = placementOf(pieces);
+    if (placement === this.placement) return; // as after each sense
+    this.placement = placement;
+    void this.chessboard.setPosition(placement, animated);
   }
 
   setLight(light: Partial<Light>): void {

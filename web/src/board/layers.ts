@@ -23,6 +23,7 @@ abstract class Layer<T> extends Extension {
   }
 
   show(content: T): void {
+    if (content === this.content) return;
     this.content = content;
     this.redraw();
   }

@@ -2,7 +2,8 @@
 
 import { alertUser, say } from "../announce";
 import { Board } from "../board/board";
-import type { Ghost } from "../board/layers";
+import type { Belief } from "../board/layers";
+import { type Style, beliefOf } from "../board/shares";
 import { ClockFace } from "../clock";
 import { choice, labelled, make } from "../elements";
 import { type Page, go, isTyping } from "../page";
@@ -33,7 +34,7 @@ const SPOKEN: Record<PlayState["phase"], string> = {
   waiting: "",
   over: "The game is over.",
 };
-type Help = "none" | "heat" | "ghosts";
+type Help = "none" | Style;
 
 export function playGame(id: string): Page {
   return new PlayPage(id);
@@ -346,23 +347,13 @@ class PlayPage implements Page {
     this.drawMoves(knowledge);
   }
 
-  private belief(knowledge: Knowledge): { heat: Record<Square, number>; ghosts: Ghost[] } {
+  private belief(knowledge: Knowledge): Belief {
     const notes = this.notes?.ghosts() ?? [];
     const pieces = this.assistance?.pieces;
     if (this.help === "none" || !pieces) return { heat: {}, ghosts: [...knowledge.ghosts(this.ages), ...notes] };
-    const heat: Record<Square, number> = {};
-    const ghosts: Ghost[] = [];
-    for (const [square, kinds] of Object.entries(pieces)) {
-      const all = Object.values(kinds).reduce((sum, share) => sum + share, 0);
-      const [kind] = Object.entries(kinds).sort((a, b) => b[1] - a[1])[0]!;
-      if (this.help === "heat") heat[square] = all;
-      else {
-        const label = all < 0.995 ? String(Math.round(100 * all)) : undefined;
-        ghosts.push({ square, piece: pieceOf(kind, opponent(this.color)), strength: all, kind: "belief", label });
-      }
-    }
-    if (this.help === "heat") ghosts.push(...knowledge.ghosts(false));
-    return { heat, ghosts: [...ghosts, ...notes] };
+    const { heat, ghosts } = beliefOf(pieces, opponent(this.color), this.help);
+    const seen = this.help === "heat" ? knowledge.ghosts(false) : [];
+    return { heat, ghosts: [...ghosts, ...seen, ...notes] };
   }
 
   private drawLight(): void {

@@ -1,7 +1,8 @@
 // The truth and both players' views of one position, side by side.
 
 import { Board } from "../board/board";
-import type { Arrow, Belief, Ghost } from "../board/layers";
+import { type Arrow, type Belief, NO_BELIEF } from "../board/layers";
+import { type Style, beliefOf } from "../board/shares";
 import { choice, make } from "../elements";
 import type { Analysis, Shares, Step, Thought } from "../protocol";
 import { type Color, type Square, opponent, pieceName, pieceOf, piecesOfColor, senseWindow } from "../squares";
@@ -14,14 +15,16 @@ export type Overlay = "policy" | "belief" | "knowledge";
 const VIEWS: View[] = ["truth", "white", "black"];
 const TITLES: Record<View, string> = { truth: "Truth", white: "White's view", black: "Black's view" };
 const ARROWS = 5;
+const SETTLED = 120; // milliseconds after which cells are described anew: not while a scrubber is moved
 
 export class Boards {
   readonly element = make("div", { class: "boards" });
   overlay: Overlay = "policy";
-  private style: "ghosts" | "heat" = "ghosts";
+  private style: Style = "ghosts";
   private flipped = false;
   private readonly boards = new Map<View, Board>();
   private readonly captions = new Map<View, HTMLElement>();
+  private describing = 0;
   private shown: { game: GameModel; position: number; animated: boolean } | null = null;
 
   constructor() {
@@ -51,7 +54,7 @@ export class Boards {
 
   /** Buttons that change how the boards look. */
   controls(): HTMLElement {
-    const style = choice<"ghosts" | "heat">(
+    const style = choice<Style>(
       "What players hold possible",
       [
         ["ghosts", "Ghosts"],
@@ -80,9 +83,10 @@ export class Boards {
       const { belief, arrows } = this.content(game, position, view);
       board.setBelief(belief);
       board.setArrows(arrows);
-      board.describe();
       this.captions.get(view)!.textContent = view === "truth" ? "" : statesText(game, position, view);
     }
+    window.clearTimeout(this.describing);
+    this.describing = window.setTimeout(() => this.boards.forEach((board) => board.describe()), SETTLED);
   }
 
   redraw(): void {
@@ -94,6 +98,7 @@ export class Boards {
   }
 
   destroy(): void {
+    window.clearTimeout(this.describing);
     for (const board of this.boards.values()) board.destroy();
   }
 
@@ -116,13 +121,13 @@ export class Boards {
     const thought: Analysis | Thought | undefined =
       game.analyses.get(position) ?? game.steps[position]?.thought ?? undefined;
     if (thought && game.actor(position) === view) return this.thoughtContent(game, position, view, thought);
-    const belief = view === "truth" ? { heat: {}, ghosts: [] } : this.possible(game, position, view);
+    const belief = view === "truth" ? NO_BELIEF : this.possible(game, position, view);
     return { belief, arrows: [] };
   }
 
   private possible(game: GameModel, position: number, color: Color): Belief {
     const pieces = game.sets[position]![color]?.pieces;
-    return pieces ? inStyle(pieces, opponent(color), this.style) : { heat: {}, ghosts: [] };
+    return pieces ? inStyle(pieces, opponent(color), this.style) : NO_BELIEF;
   }
 
   private thoughtContent(game: GameModel, position: number, color: Color, thought: Analysis | Thought) {
@@ -164,19 +169,16 @@ function weight(action: { visits: number | null; policy: number | null }): numbe
   return action.visits || action.policy || 0;
 }
 
-function inStyle(pieces: Shares, color: Color, style: "ghosts" | "heat"): Belief {
-  const heat: Record<Square, number> = {};
-  const ghosts: Ghost[] = [];
-  for (const [square, kinds] of Object.entries(pieces)) {
-    const all = Object.values(kinds).reduce((sum, share) => sum + share, 0);
-    const [kind] = Object.entries(kinds).sort((a, b) => b[1] - a[1])[0]!;
-    if (style === "heat") heat[square] = all;
-    else {
-      const label = all < 0.995 ? String(Math.round(100 * all)) : undefined;
-      ghosts.push({ square, piece: pieceOf(kind, color), strength: all, kind: "belief", label });
-    }
-  }
-  return { heat, ghosts };
+const drawn = new WeakMap<Shares, Map<string, Belief>>();
+
+/** The same shares give the same belief, which a board then need not draw again. */
+function inStyle(pieces: Shares, color: Color, style: Style): Belief {
+  const known = drawn.get(pieces) ?? new Map<string, Belief>();
+  drawn.set(pieces, known);
+  const key = `${color} ${style}`;
+  const belief = known.get(key) ?? beliefOf(pieces, color, style);
+  known.set(key, belief);
+  return belief;
 }
 
 function sensedWindow(step: Step | undefined): Square[] {

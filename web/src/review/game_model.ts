@@ -14,6 +14,7 @@ export type Landmark = "capture" | "surprise" | "blunder";
 export class GameModel {
   readonly steps: Step[] = [];
   readonly sets: Sets[] = [{ white: null, black: null }]; // at each position
+  private readonly boards: Pieces[] = []; // at each position, once it was looked at
   readonly analyses = new Map<number, Analysis>(); // of the decision at each position
 
   constructor(readonly header: Omit<ReviewHeader, "steps">) {}
@@ -33,7 +34,7 @@ export class GameModel {
   }
 
   pieces(position: number): Pieces {
-    return piecesOfFen(this.fen(position));
+    return (this.boards[position] ??= piecesOfFen(this.fen(position)));
   }
 
   /** Who acts at a position; after the end, who would. */

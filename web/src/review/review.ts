@@ -13,6 +13,8 @@ import { GameModel, stepSentence, stepText } from "./game_model";
 import { boardPicture } from "./picture";
 import { Scrubber } from "./player";
 
+const SETTLED = 150; // milliseconds
+
 export interface ReviewSource {
   header: ReviewHeader;
   steps: AsyncIterable<Step> | Step[];
@@ -47,7 +49,9 @@ class ReviewPage implements Page {
   private readonly fault = make("p", { class: "fault", role: "alert" });
   private readonly abort = new AbortController();
   private entries: HTMLElement[] = [];
+  private current: HTMLElement | null = null; // of the steps listed
   private drawing = 0;
+  private settling = 0;
   private destroyed = false;
 
   constructor(
@@ -64,6 +68,7 @@ class ReviewPage implements Page {
   destroy(): void {
     this.destroyed = true;
     this.abort.abort();
+    window.clearTimeout(this.settling);
     this.scrubber.destroy();
     this.boards.destroy();
   }
@@ -194,11 +199,17 @@ class ReviewPage implements Page {
     this.boards.show(this.game, position, animated);
     this.curves.mark(this.game, position);
     this.sentence.textContent = last ? stepSentence(last, this.game.pieces(position - 1)) : "The game begins.";
-    for (const entry of this.list.querySelectorAll("[aria-current]")) entry.removeAttribute("aria-current");
-    const entry = this.entries[position - 1];
-    entry?.setAttribute("aria-current", "step");
-    if (entry) this.list.scrollTop = entry.offsetTop - this.list.clientHeight / 2;
+    this.current?.removeAttribute("aria-current");
+    this.current = this.entries[position - 1] ?? null;
+    this.current?.setAttribute("aria-current", "step");
     this.showThought(position);
+    window.clearTimeout(this.settling);
+    this.settling = window.setTimeout(() => this.settle(position), SETTLED);
+  }
+
+  /** What need not keep pace with the scrubber. */
+  private settle(position: number): void {
+    if (this.current) this.list.scrollTop = this.current.offsetTop - this.list.clientHeight / 2;
     if (this.source.link) history.replaceState(null, "", `${this.source.link}/${position}`);
   }
 
