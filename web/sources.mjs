@@ -25,3 +25,8 @@ export function recordSources(root, outDir) {
   }
   writeFileSync(join(outDir, "sources.sha256"), `${hash.digest("hex")}\n`);
 }
+
+/** The licence of the board's code, which goes along with it. */
+export function boardLicence(root) {
+  return readFileSync(join(root, "node_modules", "cm-chessboard", "LICENSE"), "utf8");
+}

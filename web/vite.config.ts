@@ -1,6 +1,6 @@
 // Builds the page into the Python package, under fixed names, with a hash of everything it was built from.
 import { defineConfig, type Plugin } from "vite";
-import { recordSources } from "./sources.mjs";
+import { boardLicence, recordSources } from "./sources.mjs";
 
 function sources(): Plugin {
   let root = "";
@@ -8,6 +8,9 @@ function sources(): Plugin {
     name: "record-sources",
     configResolved(config) {
       root = config.root;
+    },
+    generateBundle() {
+      this.emitFile({ type: "asset", fileName: "cm-chessboard.LICENSE.txt", source: boardLicence(root) });
     },
     writeBundle(options) {
       if (options.dir) recordSources(root, options.dir);

@@ -48,7 +48,7 @@ def test_the_bundle_is_small() -> None:
 
 def test_nothing_is_fetched_from_elsewhere() -> None:
     """Addresses in the bundle are names of XML formats, and in the words about who drew the pieces."""
-    text = "".join(path.read_text() for path in STATIC.iterdir())
+    text = "".join(path.read_text() for path in STATIC.iterdir() if path.suffix != ".txt")
     text = re.sub(r"<!--.*?-->|<desc>.*?</desc>", "", text, flags=re.DOTALL)
     assert set(re.findall(r"https?://([^/\"'`\s)]+)", text)) == {"www.w3.org"}
 

@@ -7,12 +7,11 @@ and back again gives the same content. Both may end in a turn with a sense and n
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import chess
 from reconchess import GameHistory, WinReason
-from reconchess.history import GameHistoryEncoder, Turn
+from reconchess.history import Turn
 
 from penumbra.core import Game, GameRecord
 from penumbra.interop.history_json import GameFileError, load_history, turn_name
@@ -74,11 +73,6 @@ def read_history(path: str | Path) -> GameHistory:
 def read_record(path: str | Path) -> GameRecord:
     """The record of the game in a JSON file; `GameFileError` if it cannot be read or contradicts the rules."""
     return history_to_record(load_history(Path(path)), str(path))
-
-
-def game_json(record: GameRecord) -> str:
-    """The game as reconchess' JSON."""
-    return json.dumps(record_to_history(record), cls=GameHistoryEncoder)
 
 
 def write_record(path: str | Path, record: GameRecord) -> None:

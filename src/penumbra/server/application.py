@@ -18,7 +18,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 import penumbra
 from penumbra.core import GameRecord
-from penumbra.interop.history import game_json
+from penumbra.interop.game_files import to_json
 from penumbra.players.configuration import Configuration
 from penumbra.rbc.planes import PLANES
 from penumbra.server import bots, jobs
@@ -181,7 +181,7 @@ def _refused(refusal: Refusal) -> Response:
 
 
 def _game_file(record: GameRecord) -> Response:
-    return Response(game_json(record), media_type="application/json")
+    return Response(to_json(record), media_type="application/json")
 
 
 def _lines(items: AsyncIterator[dict[str, Any]]) -> Response:

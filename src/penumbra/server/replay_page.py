@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from penumbra.core import GameRecord
-from penumbra.interop.history import game_json
+from penumbra.interop.game_files import to_json
 from penumbra.server.review import review_of
 
 STATIC = Path(__file__).parent / "static"
@@ -14,7 +14,7 @@ STATIC = Path(__file__).parent / "static"
 
 def write_replay_page(record: GameRecord, path: Path) -> None:
     """Writes the page; whoever opens it needs a browser and nothing else."""
-    review = review_of(record) | {"file": game_json(record)}
+    review = review_of(record) | {"file": to_json(record)}
     script = (STATIC / "penumbra.js").read_text(encoding="utf-8")
     style = (STATIC / "penumbra.css").read_text(encoding="utf-8")
     title = f"{record.white_name or 'White'} v {record.black_name or 'Black'} · Penumbra"
