@@ -1,22 +1,28 @@
 // What the page is built from, as one hash: the tests compute it too, and so know that the bundle is not out of date.
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 
-const LEFT_OUT = new Set(["node_modules", "README.md"]);
+const SOURCES = [
+  "index.html",
+  "package-lock.json",
+  "package.json",
+  "sources.mjs",
+  "src",
+  "tsconfig.json",
+  "vite.config.ts",
+];
 
-function files(folder) {
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => !LEFT_OUT.has(entry.name))
-    .flatMap((entry) => {
-      const path = join(folder, entry.name);
-      return entry.isDirectory() ? files(path) : [path];
-    });
+function files(path) {
+  if (!statSync(path).isDirectory()) return [path];
+  return readdirSync(path).flatMap((name) => files(join(path, name)));
 }
 
 export function recordSources(root, outDir) {
   const hash = createHash("sha256");
-  const names = files(root).map((path) => relative(root, path).split(sep).join("/"));
+  const names = SOURCES.flatMap((name) => files(join(root, name))).map((path) =>
+    relative(root, path).split(sep).join("/"),
+  );
   for (const name of names.sort()) {
     const content = createHash("sha256")
       .update(readFileSync(join(root, name)))

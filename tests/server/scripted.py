@@ -32,6 +32,9 @@ class ScriptedThinking(Thinking):
         self.turns = list(turns)
         self.assistants: dict[str, Assistant] = {}
 
+    def prepare(self) -> None:
+        """There is no process."""
+
     async def open(self, key: str, room: BotRoom | AssistantRoom) -> None:
         if isinstance(room, AssistantRoom):
             self.assistants[key] = room.open()

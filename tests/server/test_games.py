@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from starlette.testclient import TestClient
-from starlette.websockets import WebSocketDisconnect
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from penumbra.players.configuration import Configuration
 from penumbra.rbc.actions import PASS, parse_action
 from penumbra.server.application import ServerSettings, make_app
-from penumbra.server.connection import LONGEST, PATIENCE
-from tests.server.scripted import BASE, Turn, new_game, page, server
+from penumbra.server.connection import LONGEST, PATIENCE, Connection
+from penumbra.server.lobby import Lobby
+from penumbra.server.messages import NewPlay, Sense, Side
+from tests.server.scripted import BASE, ScriptedThinking, Turn, new_game, page, server
 
 PASSES: list[Turn] = [(0, PASS)] * 60
 KING_HUNT = ["b1c3", "c3b5", "b5d6", "d6e8"]
@@ -125,6 +129,34 @@ def test_a_reload_is_told_everything_again(tmp_path: Path) -> None:
             greeting = json.loads(again.traffic[0])
         assert greeting["events"] == told
         assert greeting["state"] == person.state
+
+
+def test_what_happens_after_a_greeting_is_not_in_it(tmp_path: Path) -> None:
+    """A message says how things stood when it was made, however late it is written."""
+    written: list[str] = []
+
+    class Socket:
+        async def receive(self) -> dict[str, str]:
+            await asyncio.sleep(0.05)
+            return {"type": "websocket.disconnect"}
+
+        async def send_text(self, text: str) -> None:
+            written.append(text)
+
+    async def run() -> None:
+        lobby = Lobby(tmp_path, ScriptedThinking(PASSES), Configuration(), 1)
+        game = await lobby.create(NewPlay(mode="play", opponent=Side(player="random"), color="white"))
+        connection = asyncio.create_task(Connection(cast(WebSocket, Socket()), game).run())
+        await asyncio.sleep(0)  # the greeting is queued, and nothing written yet
+        game.handle(Sense(type="sense", step=0, square="e7"))
+        await connection
+        await lobby.close()
+
+    asyncio.run(run())
+    greeting, update = map(json.loads, written)
+    assert [event["type"] for event in greeting["events"]] == ["turn"]
+    assert greeting["state"]["phase"] == "sense"
+    assert update["event"]["type"] == "sensed"
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"step": 6, "sen'])

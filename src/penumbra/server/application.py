@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -63,6 +64,7 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        games.thinking.prepare()
         yield
         await games.close()
 
@@ -110,7 +112,7 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
 
     @app.get("/api/games")
     async def finished() -> list[dict[str, Any]]:
-        return games.finished()
+        return await asyncio.to_thread(games.finished)
 
     @app.get("/api/games/{game_id}")
     async def history(game_id: str) -> Response:

@@ -46,14 +46,14 @@ class Connection:
     def __init__(self, socket: WebSocket, game: LiveGame) -> None:
         self._socket = socket
         self._game = game
-        self._outgoing: asyncio.Queue[dict[str, Any] | int] = asyncio.Queue()
+        self._outgoing: asyncio.Queue[str | int] = asyncio.Queue()  # messages, or the code to close with
         self._allowance = Allowance(RATE, BURST)
         self._excess = 0
 
     def send(self, message: dict[str, Any]) -> None:
-        """Queues a message; a page that is too far behind is hung up on, and may come back."""
+        """Queues a message as it is now; a page that is too far behind is hung up on, and may come back."""
         if self._outgoing.qsize() < BACKLOG:
-            self._outgoing.put_nowait(message)
+            self._outgoing.put_nowait(json.dumps(message, separators=(",", ":")))
         elif self._outgoing.qsize() == BACKLOG:
             self._outgoing.put_nowait(TOO_SLOW)
 
@@ -97,4 +97,4 @@ class Connection:
                 if isinstance(message, int):
                     await self._socket.close(message)
                     return
-                await self._socket.send_text(json.dumps(message, separators=(",", ":")))
+                await self._socket.send_text(message)

@@ -81,10 +81,17 @@ class GameLog:
         whole = data.rfind(b"\n") + 1
         if whole < len(data):
             os.truncate(self.path, whole)
-        lines = [json.loads(line) for line in data[:whole].splitlines()]
-        if not lines or lines[0].pop("log", None) != VERSION:
+        return self._story(data[:whole].splitlines())
+
+    def ending(self) -> Story:
+        """The setup and the result, without the steps."""
+        lines = self.path.read_bytes().splitlines()
+        return self._story([*lines[:1], *lines[1:][-1:]])
+
+    def _story(self, lines: list[bytes]) -> Story:
+        first, *rest = [json.loads(line) for line in lines] or [{}]
+        if first.pop("log", None) != VERSION:
             raise ValueError(f"{self.path} is not the log of a game, or of another version of Penumbra")
-        first = lines[0]
         first |= {color: SideSetup(**first[color]) for color in ("white", "black")}
-        result = lines[-1].get("over") if len(lines) > 1 else None
-        return Story(Setup(**first), lines[1 : -1 if result else None], result)
+        result = rest[-1].get("over") if rest else None
+        return Story(Setup(**first), rest[: -1 if result else None], result)

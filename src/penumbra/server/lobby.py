@@ -93,7 +93,7 @@ class Lobby:
         games: list[dict[str, Any]] = []
         for path in paths[: 2 * most]:
             with contextlib.suppress(ValueError, TypeError, KeyError, OSError):
-                story = GameLog(path).read()
+                story = GameLog(path).ending()
                 if story.result is not None and len(games) < most:
                     setup = story.setup
                     names = {"white": setup.white.name, "black": setup.black.name}

@@ -34,13 +34,18 @@ class Failed(Exception):
 
 
 class Thinking:
-    """Starts its process when it is first needed. All methods belong to one event loop."""
+    """Starts its process when it is first needed, or when told to. All methods belong to one event loop."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count()
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
         self._waiting: dict[int, tuple[Connection, asyncio.Queue[tuple[str, Any]]]] = {}  # by the process asked
+
+    def prepare(self) -> None:
+        """Starts the process before it is needed."""
+        if self._pipe is None:
+            self._start()
 
     async def open(self, key: str, room: BotRoom | AssistantRoom) -> None:
         """Makes a room, in place of any other under that key."""

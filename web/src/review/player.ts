@@ -33,6 +33,7 @@ export class Scrubber {
   constructor(
     private readonly game: GameModel,
     private readonly show: (position: number, animated: boolean) => void,
+    private readonly tell: (words: string) => void,
   ) {
     const button = (label: string, text: string, act: () => void) =>
       make("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
@@ -92,6 +93,10 @@ export class Scrubber {
     const all = this.game.landmarks(kind);
     const next = all.find((position) => position > this.position) ?? all[0];
     if (next !== undefined) this.go(next);
+    else
+      this.tell(
+        kind === "blunder" ? "No blunder is known: let Penumbra analyse the whole game." : `There is no ${kind}.`,
+      );
   }
 
   private toggle(): void {

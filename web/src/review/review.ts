@@ -60,7 +60,11 @@ class ReviewPage implements Page {
   ) {
     this.game = new GameModel(source.header);
     this.curves = new Curves((position) => this.scrubber.go(position));
-    this.scrubber = new Scrubber(this.game, (position, animated) => this.show(position, animated));
+    this.scrubber = new Scrubber(
+      this.game,
+      (position, animated) => this.show(position, animated),
+      (words) => (this.sentence.textContent = words),
+    );
     this.build();
     void this.read();
   }
