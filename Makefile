@@ -32,7 +32,7 @@ play: build
 
 # The page, from web/ into the package; needs Node, which nothing else does.
 page:
-	@cd web && npm ci --no-fund --no-audit && npm run build
+	@cd web && npm install --no-save && npm run build
 
 demo: build
 	@$(BIN)/penumbra demo --out build/demo.json

@@ -32,8 +32,8 @@ class Story:
         return [(turn.sense, code_to_action(turn.move)) for turn in self.turns if turn.color == color]
 
 
-def play(white: Player, black: Player, plies: int) -> Story:
-    """A game between two players, until it has so many moves. It must not be over by then."""
+def play(white: Player, black: Player, plies: int, last: bool) -> Story:
+    """A game between two players of at most so many moves, up to a move of `last` that does not end it."""
     game, story = Game(), Story([], [])
     players = {True: white, False: black}
     for color, player in players.items():
@@ -47,10 +47,15 @@ def play(white: Player, black: Player, plies: int) -> Story:
         player.sensed(square, [content for _, content in game.sense(square)])
         action = player.choose_move(game.legal_actions())
         _, capture = game.move(action)
-        assert not game.over
+        if game.over:
+            break
         story.turns.append(PlayedTurn(color, square, game.last_request))
         player.moved(game.last_request, game.last_taken, capture)
-    story.fens.append(game.fen())
+    else:
+        story.fens.append(game.fen())
+    while story.turns[-1].color != last:
+        story.turns.pop()
+        story.fens.pop()
     return story
 
 
