@@ -116,6 +116,7 @@ export interface Belief {
 }
 
 export const NO_BELIEF: Belief = { heat: {}, ghosts: [] };
+const LARGEST_HEAT = 0.86; // of a square's side
 const FAINTEST = 0.18; // a ghost is never paler than this
 
 /** Where pieces are thought to be: heat under the squares, and ghosts of pieces. */
@@ -133,8 +134,9 @@ export class BeliefLayer extends Layer<Belief> {
 
   /** Heat is told by area as well as by colour, so that it does not depend on seeing colours. */
   private warmth(square: Square, share: number): SVGElement {
-    const inset = 0.5 * (1 - Math.sqrt(Math.min(1, Math.max(share, 0.01))));
-    return makeSvg("rect", { class: "heat", "fill-opacity": 0.35 + 0.5 * share, ...this.box(square, inset) });
+    const side = LARGEST_HEAT * Math.sqrt(Math.min(1, Math.max(share, 0.01)));
+    const box = this.box(square, 0.5 * (1 - side));
+    return makeSvg("rect", { class: "heat", "fill-opacity": 0.35 + 0.25 * share, rx: 0.15 * box.width, ...box });
   }
 
   private ghost({ square, piece, strength, label, kind }: Ghost): SVGElement[] {
