@@ -4,7 +4,7 @@ READY := .venv/.ready
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.h')
 
-.PHONY: venv build lint test demo bench sanitize evidence clean
+.PHONY: venv build lint test play demo page bench sanitize evidence clean
 
 venv: $(READY)
 
@@ -25,6 +25,14 @@ lint: build
 
 test: lint
 	$(BIN)/pytest
+
+# Play, watch and review in the browser.
+play: build
+	@$(BIN)/penumbra serve
+
+# The page, from web/ into the package; needs Node, which nothing else does.
+page:
+	@cd web && npm install --no-save && npm run build
 
 demo: build
 	@$(BIN)/penumbra demo --out build/demo.json

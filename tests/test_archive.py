@@ -93,6 +93,15 @@ def test_more_games_than_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         assert [game.settings["i"] for game in archive.games()] == list(range(30))
 
 
+def test_the_newest_games_come_first_page_by_page(file: Path) -> None:
+    with Archive.open(file) as archive:
+        ids = [game.id for game in archive.games()]
+        first = archive.newest(20)
+        second = archive.newest(20, before=first[-1].id)
+        assert [game.id for game in (*first, *second)] == ids[::-1]
+        assert archive.newest(20, before=ids[0]) == []
+
+
 def test_a_sample_repeats_by_its_seed(file: Path) -> None:
     with Archive.open(file) as archive:
         drawn = [game.id for game in archive.sample(10, seed=1)]

@@ -9,21 +9,29 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from penumbra.core import Game, GameRecord
+from penumbra.core import Game, GameRecord, Infostates
 from penumbra.players.configuration import Configuration
 from penumbra.players.penumbra_player import PenumbraPlayer
-from penumbra.players.recording import real_action
+from penumbra.players.recording import knowledge_marginals, real_action
 from penumbra.players.registry import make_penumbra
 from penumbra.rbc.actions import code_to_action, code_to_uci, square_name, view, view_code
+from penumbra.rbc.marginals import shares
 
 SECONDS = 1.0  # for each step, where nothing else was asked for
 COLORS = {"white": True, "black": False}
 
 
 def analyse(
-    game: GameRecord | str | Path, configuration: Configuration, turn: int | None = None, player: str | None = None
+    game: GameRecord | str | Path,
+    configuration: Configuration,
+    turn: int | None = None,
+    player: str | None = None,
+    details: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """Each asked step of a game as a decision (`penumbra.players.recording`), with who acted and what was played."""
+    """Each asked step of a game as a decision (`penumbra.players.recording`), with who acted and what was played.
+
+    `details` adds what the opponent is believed to know and the planes of the synopsis.
+    """
     if player is not None and player not in COLORS:
         raise ValueError(f"there is no player {player!r}; players are white and black")
     if turn is not None and turn < 1:
@@ -35,6 +43,7 @@ def analyse(
 
         record = read_record(game)
     walk = _Walk(record, configuration, turn, [c for name, c in COLORS.items() if player in (None, name)])
+    walk.details = details
     steps = walk.steps()
     first = next(steps, None)
     if first is None:
@@ -54,6 +63,7 @@ class _Walk:
     def __init__(self, record: GameRecord, configuration: Configuration, turn: int | None, colors: list[bool]) -> None:
         self.record = record
         self.turn = turn
+        self.details = False
         self.game = Game(record.start_fen or None, None, None)
         self.players: dict[bool, PenumbraPlayer] = {}
         for color in colors:
@@ -98,4 +108,18 @@ class _Walk:
             "chosen": real_action(player.decisions[-1].action, player.color),
             "played": played,
             "truth": self.game.fen(),
+            **(_details(player) if self.details else {}),
         }
+
+
+def _details(player: PenumbraPlayer) -> dict[str, Any]:
+    """`knowledge`: how likely the opponent, as the particles have it, holds each of our pieces to stand where.
+
+    `planes`: those of one drawing of ℓ states, as 16 hexadecimal digits each, bit 0 the player's own a1.
+    """
+    x, particles = player.situation, player.agent.belief.current.particles
+    drawn = Infostates.draw(x.states, 1, x.kind, player.settings.ell, x.memory, 0)
+    return {
+        "knowledge": {} if particles is None else shares(knowledge_marginals(particles), not player.color),
+        "planes": [f"{int(plane):016x}" for plane in drawn.synopsis()[0]],
+    }

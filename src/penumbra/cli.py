@@ -96,9 +96,18 @@ def doctor() -> None:
 def replay(
     file: GameFile,
     plain: Annotated[bool, typer.Option("--plain", help="Print the whole game as text.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write a page for the browser instead, all in one file.")] = None,
 ) -> None:
     """Step through a game: the board, and how many states each player holds possible."""
     from penumbra.terminal.replay import replay as show
+
+    if html is not None:
+        from penumbra.interop.history import read_record
+        from penumbra.server.replay_page import write_replay_page
+
+        write_replay_page(read_record(file), html)
+        print(f"The game is in {html}; open it in a browser")
+        return
 
     show(file, Console(), plain)
 
@@ -115,6 +124,35 @@ def demo(
     from penumbra.terminal.demo import demo as play
 
     play(white, black, seed, delay, out, Console())
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 lets others in.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any that is free.")] = 8000,
+    data: Annotated[Path | None, typer.Option(help="The folder in which games are kept.")] = None,
+    archive: Annotated[Path | None, typer.Option(help="An archive whose games can be reviewed.")] = None,
+    config: Annotated[Path | None, typer.Option(help="Penumbra: a TOML file.")] = None,
+    ponder: Annotated[bool, typer.Option("--ponder", help="Penumbra thinks while a person does.")] = False,
+    games: Annotated[int, typer.Option(min=1, help="Games awake at once.")] = 64,
+    name: Annotated[list[str] | None, typer.Option(help="Another name the server is reached by.")] = None,
+) -> None:
+    """Play, watch and review games in the browser."""
+    import dataclasses
+    import os
+
+    from penumbra.arena.archive import Archive
+    from penumbra.players.configuration import from_environment, from_file
+    from penumbra.server.application import LOOPBACK, ServerSettings
+    from penumbra.server.serve import games_folder
+    from penumbra.server.serve import serve as run
+
+    if archive is not None:
+        Archive.open(archive).close()
+    base = from_file(config) if config is not None else from_environment(os.environ)
+    configuration = dataclasses.replace(base, ponder=ponder)
+    hosts = (*LOOPBACK, *(name or ())) if host in LOOPBACK or name else ()
+    run(ServerSettings(data or games_folder(), archive, games, hosts, configuration), host, port)
 
 
 @app.command()

@@ -261,6 +261,13 @@ class Archive:
                 raise ArchiveError(f"{self.path}: has no game {number}")
             yield _game(row)
 
+    def newest(self, n: int, before: int | None = None) -> list[ArchivedGame]:
+        """At most n games, the newest first, of those with ids below `before`."""
+        condition, values = ("", ()) if before is None else ("WHERE game.id < ?", (before,))
+        with _explained(self.path):
+            rows = self._db.execute(f"{_SELECT} {condition} ORDER BY game.id DESC LIMIT {n:d}", values).fetchall()
+        return [_game(row) for row in rows]
+
     def sample(self, n: int, seed: int = 0) -> Iterator[ArchivedGame]:
         """At most `n` games drawn at random, in the order they came."""
         with _explained(self.path):

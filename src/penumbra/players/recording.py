@@ -9,21 +9,20 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from penumbra.core import MOVE, Infostates
+from penumbra.core import MOVE, Infostates, StateSet
 from penumbra.dsmcp import Decision, Settings
-from penumbra.rbc.actions import SQUARE_NAMES, action_name, mirror_action, view
+from penumbra.rbc.actions import action_name, mirror_action
 from penumbra.rbc.domain import Situation
+from penumbra.rbc.marginals import shares
 
-PIECES = "PNBRQK"
-FAINT = 0.005  # likelihoods below it are left out
 MOST_PARTICLES = 512  # that a belief is summed over
+FEW_PARTICLES = 64  # the same where every state of a particle counts
 
 
 def belief_marginals(x: Situation, particles: Infostates | None) -> npt.NDArray[np.float64]:
@@ -40,6 +39,19 @@ def belief_marginals(x: Situation, particles: Infostates | None) -> npt.NDArray[
 def set_marginals(x: Situation) -> npt.NDArray[np.float64]:
     """float64[64, 6]: the same, with every state of the set as likely as any other."""
     return np.asarray(x.states.marginals()[:, 7:] / len(x.states))
+
+
+def knowledge_marginals(particles: Infostates) -> npt.NDArray[np.float64]:
+    """float64[64, 6]: how likely each of our pieces stands on each of the opponent's squares, as the opponent has it.
+
+    A particle is what the opponent may know; each of its states counts the same, and so does each particle.
+    """
+    total = np.zeros((64, 6))
+    rows = np.linspace(0, len(particles) - 1, min(len(particles), FEW_PARTICLES)).astype(np.int64)
+    for row in rows:
+        states = StateSet.from_fens(particles.fens(int(row)), bool(particles.players[row]))
+        total += states.marginals()[:, 7:] / len(states)
+    return np.asarray(total / max(1, len(rows)))
 
 
 def real_action(action: int, color: bool) -> str:
@@ -73,8 +85,8 @@ def decision_to_json(
             }
             for i in order
         ],
-        "belief": _sparse(belief_marginals(x, particles), color),
-        "possible": _sparse(set_marginals(x), color),
+        "belief": shares(belief_marginals(x, particles), color),
+        "possible": shares(set_marginals(x), color),
     }
 
 
@@ -97,14 +109,6 @@ def write_decisions(
         "decisions": decisions,
     }
     Path(path).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-
-
-def _sparse(p: npt.NDArray[np.float64], color: bool) -> Mapping[str, Mapping[str, float]]:
-    squares: dict[str, dict[str, float]] = {}
-    for square, kind in zip(*np.nonzero(p >= FAINT), strict=True):
-        name = SQUARE_NAMES[view(int(square), color)]
-        squares.setdefault(name, {})[PIECES[kind]] = round(float(p[square, kind]), 3)
-    return squares
 
 
 def _number(value: float | np.floating[Any]) -> float | None:

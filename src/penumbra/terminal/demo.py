@@ -19,6 +19,7 @@ from penumbra.players import registry
 from penumbra.players.configuration import Configuration
 from penumbra.players.penumbra_player import PenumbraPlayer
 from penumbra.players.player import Player, play_game
+from penumbra.server.replay_page import write_replay_page
 from penumbra.terminal.board import plain_board
 from penumbra.terminal.frames import Frame, Shadows, result_line
 from penumbra.terminal.thoughts import Thoughts, thoughts_of
@@ -73,7 +74,9 @@ def demo(white: str, black: str, seed: int, delay: float, out: Path, console: Co
         print(plain_board(game.fen()))
     print(result_line(game.winner, game.reason))
     write_record(out, game.record())
+    write_replay_page(game.record(), out.with_suffix(".html"))
     print(f"The game is in {out}; look at it again with: penumbra replay {out}")
+    print(f"or open {out.with_suffix('.html')} in a browser")
 
 
 def _print_step(frame: Frame, thoughts: Thoughts | None) -> None:

@@ -1,0 +1,78 @@
+"""Games that are over: read from files and from the archive, reviewed, and analysed in the thinking process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+from penumbra import analysis
+from penumbra.arena.archive import Archive, ArchivedGame
+from penumbra.core import GameRecord
+from penumbra.interop.history import history_to_record
+from penumbra.interop.history_json import GameFileError, parse_history
+from penumbra.players.configuration import Configuration
+from penumbra.server import review as reviews
+from penumbra.server.messages import ColorName, Refusal, color_name
+from penumbra.server.thinking import Thinking
+
+PAGE = 100  # games of the archive in one answer
+SOURCE = "the game"  # what a game file is called in messages about it
+
+
+def parse_game(text: bytes) -> GameRecord:
+    """The record of a game as reconchess writes it; `Refusal` says what is wrong with it, and at which turn."""
+    try:
+        return history_to_record(parse_history(text, SOURCE), SOURCE)
+    except GameFileError as error:
+        raise Refusal("bad game", str(error)) from None
+
+
+async def review(thinking: Thinking, record: GameRecord) -> AsyncIterator[dict[str, Any]]:
+    """The header of a review, then its steps."""
+    yield reviews.header(record)
+    async for step in thinking.stream(reviews.steps_of, record.to_bytes()):
+        yield step
+
+
+async def analyse(
+    thinking: Thinking,
+    record: GameRecord,
+    configuration: Configuration,
+    turn: int | None,
+    player: ColorName | None,
+) -> AsyncIterator[dict[str, Any]]:
+    """What Penumbra makes of the steps asked for; those of one turn come with its planes and beliefs."""
+    async for step in thinking.stream(_analysis, record.to_bytes(), configuration, turn, player):
+        yield step
+
+
+def _analysis(
+    data: bytes, configuration: Configuration, turn: int | None, player: str | None
+) -> Iterator[dict[str, Any]]:
+    record = GameRecord.from_bytes(data)
+    yield from analysis.analyse(record, configuration, turn, player, details=turn is not None)
+
+
+def archived_games(path: Path | None, before: int | None) -> list[dict[str, Any]]:
+    """A page of the archive, the newest games first; `before` is the last id of the page before."""
+    if path is None:
+        return []
+    with Archive.open(path) as archive:
+        return [_listed(game) for game in archive.newest(PAGE, before)]
+
+
+def archived_record(path: Path | None, number: int) -> GameRecord:
+    if path is None:
+        raise Refusal("no archive", "this server has no archive", 404)
+    with Archive.open(path) as archive:
+        try:
+            return next(archive.get([number])).record
+        except ValueError as error:
+            raise Refusal("unknown game", str(error), 404) from None
+
+
+def _listed(game: ArchivedGame) -> dict[str, Any]:
+    winner = None if game.winner is None else color_name(game.winner)
+    sides = {"white": game.white, "black": game.black}
+    return {"id": game.id, **sides, "winner": winner, "reason": game.reason, "plies": game.plies, "time": game.time}

@@ -1,0 +1,325 @@
+"""A game being played: the true game, its clocks and its log, and the bots' turns.
+
+`PlayedGame` and `WatchedGame` say who hears what; here nobody does. Every step is in the log before anyone hears of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from penumbra.core import MOVE, SENSE, START_FEN, Game, GameRecord
+from penumbra.players.configuration import Configuration
+from penumbra.rbc.actions import (
+    SQUARE_NAMES,
+    action_to_code,
+    code_to_action,
+    code_to_uci,
+    parse_square,
+    view,
+    view_code,
+)
+from penumbra.rbc.observations import Moved, Sensed
+from penumbra.server.clocks import Clocks
+from penumbra.server.game_log import GameLog, Setup, SideSetup, Story
+from penumbra.server.messages import Message, Refusal, color_name
+from penumbra.server.telling import Teller, request_code
+from penumbra.server.thinking import Failed, RoomLost, Thinking
+from penumbra.server.thinking_process import BotRoom
+
+log = logging.getLogger(__name__)
+
+TRIES = 3  # to make a bot whose process has died
+
+
+class Listener(Protocol):
+    """A connection of a page."""
+
+    def send(self, message: dict[str, Any]) -> None: ...
+
+
+class Forfeit(Exception):
+    """A bot has failed, and loses."""
+
+
+class LiveGame:
+    """One game; `configurations` are the bots', by colour. A person's side has none."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        game_log: GameLog,
+        thinking: Thinking,
+        configurations: dict[bool, Configuration],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.setup = setup
+        self.listeners: set[Listener] = set()
+        self.game = Game()
+        self.game.set_names(setup.white.name, setup.black.name)
+        self.clocks = Clocks(setup.seconds, setup.increment, now)
+        self.tellers = {color: Teller(color, START_FEN) for color in (True, False)}
+        self.result: dict[str, Any] | None = None
+        self.thinking = thinking
+        self._log = game_log
+        self._configurations = configurations
+        self._bots: asyncio.Task[None] | None = None
+        self._flag: asyncio.TimerHandle | None = None
+
+    # -- who hears what
+
+    def greeting(self) -> dict[str, Any]:
+        """For a page that comes, or comes back: everything it may know so far."""
+        raise NotImplementedError
+
+    def handle(self, message: Message) -> None:
+        """What a page asks for; `Refusal` if it may not."""
+        raise NotImplementedError
+
+    def heard(self, color: bool, thought: dict[str, Any] | None) -> None:
+        """The teller of `color` has a new event; a bot's step may come with a thought."""
+        raise NotImplementedError
+
+    def ended(self) -> None:
+        """There is a result."""
+        raise NotImplementedError
+
+    def resumed(self, color: bool) -> None:
+        """A step of `color` has been played again from the log."""
+
+    async def before_step(self) -> None:
+        """A bot has chosen; its step is taken when this returns."""
+
+    def join(self, listener: Listener) -> None:
+        """Somebody comes, and is told how things stand."""
+        self.listeners.add(listener)
+        listener.send(self.greeting())
+
+    def rooms(self) -> list[str]:
+        """What the thinking process holds for this game."""
+        return [self._room(color) for color in self._configurations]
+
+    # -- what it is
+
+    @property
+    def over(self) -> bool:
+        return self.result is not None
+
+    @property
+    def step(self) -> int:
+        """Of the action that comes next: two for each move made, and one more once its sense is done."""
+        return 2 * self.game.plies + self.game.step
+
+    def record(self) -> GameRecord:
+        """The whole truth, once the game is over."""
+        if self.result is None:
+            raise Refusal("not over", "the game is not over; until then nobody sees all of it", 403)
+        record = self.game.record()
+        winner = self.result["winner"]
+        record.winner = None if winner is None else winner == "white"
+        record.reason = self.result["reason"]
+        return record
+
+    def about(self) -> dict[str, Any]:
+        setup = self.setup
+        clock = None if setup.seconds is None else {"seconds": setup.seconds, "increment": setup.increment}
+        return {"id": setup.id, "white": _side_json(setup.white), "black": _side_json(setup.black), "clock": clock}
+
+    # -- its course
+
+    def start(self) -> None:
+        """Goes on from where it stands: the first step, or where its log ends."""
+        if not self.over:
+            self.run_clock()
+            self._go_on()
+
+    def resume(self, story: Story) -> None:
+        """Plays a log again, without bots, clocks or listeners."""
+        for line in story.steps:
+            color = self.game.turn
+            if "sense" in line:
+                self.tellers[color].turn_begins(self.game, self.game.capture)
+                square = line["sense"]
+                self._sense(color, None if square is None else view(parse_square(square), color))
+            else:
+                self._move(color, request_code(line["move"], color))
+            self.clocks.set(line["left"])
+            self.resumed(color)
+        if story.result is not None:
+            self.result = {key: story.result[key] for key in ("winner", "reason")}
+
+    async def stop(self) -> None:
+        """Forgets everything but the log, from which the game can be resumed."""
+        if self._bots is not None:
+            self._bots.cancel()
+        self.hold_clock()
+        for room in self.rooms():
+            await self.thinking.close_room(room)
+
+    def finish(self, winner: bool | None, reason: str) -> None:
+        """Ends the game for a reason that the board does not show."""
+        self._conclude(winner, reason)
+        self.ended()
+
+    def _conclude(self, winner: bool | None, reason: str) -> None:
+        self.hold_clock()
+        result = {"winner": None if winner is None else color_name(winner), "reason": reason}
+        self._log.append({"over": result | {"plies": self.game.plies}})
+        self.result = result
+
+    def run_clock(self) -> None:
+        """The clock of whoever is to act runs."""
+        color = self.game.turn
+        self.hold_clock()
+        self.clocks.start(color)
+        left = self.clocks.left(color)
+        if left is not None:
+            self._flag = asyncio.get_running_loop().call_later(left, self._out_of_time, color)
+
+    def hold_clock(self) -> None:
+        """Nobody's clock runs."""
+        self.clocks.stop()
+        if self._flag is not None:
+            self._flag.cancel()
+
+    def _out_of_time(self, color: bool) -> None:
+        if not self.over:
+            self.finish(not color, "TIMEOUT")
+
+    def _go_on(self) -> None:
+        """A person is told that the turn has come; a bot starts to think."""
+        color = self.game.turn
+        if color in self._configurations:
+            if self._bots is None or self._bots.done():
+                self._bots = asyncio.get_running_loop().create_task(self._play_bots())
+        elif self.game.step == SENSE:
+            self.tellers[color].turn_begins(self.game, self.game.capture)
+            self.heard(color, None)
+
+    # -- steps
+
+    def take_sense(self, color: bool, square: int | None, thought: dict[str, Any] | None = None) -> list[int]:
+        """Logs, does and tells a sense; the square is in the view of `color`."""
+        name = None if square is None else SQUARE_NAMES[view(square, color)]
+        self._log.append({"step": self.step, "sense": name, "left": self.clocks.both()})
+        contents = self._sense(color, square)
+        self.heard(color, thought)
+        return contents
+
+    def take_move(self, color: bool, code: int, thought: dict[str, Any] | None = None) -> None:
+        """Logs, does and tells a move, and hands the turn over; the code is in the view of `color`."""
+        word = code_to_uci(view_code(code, color)) if code else None
+        self.clocks.turn_ends()
+        self._log.append({"step": self.step, "move": word, "left": self.clocks.both()})
+        self._move(color, code)
+        if self.game.over:
+            self._conclude(self.game.winner, str(self.game.reason))
+        else:
+            self.run_clock()
+        self.heard(color, thought)
+        if self.over:
+            self.ended()
+        else:
+            self._go_on()
+
+    def _sense(self, color: bool, square: int | None) -> list[int]:
+        contents = [content for _, content in self.game.sense(square)]
+        self.tellers[color].sensed(self.game, square, contents)
+        return contents
+
+    def _move(self, color: bool, code: int) -> None:
+        _, capture = self.game.move(code_to_action(code), code >> 12)
+        self.tellers[color].moved(self.game, self.game.last_request, self.game.last_taken, capture)
+
+    # -- bots
+
+    async def _play_bots(self) -> None:
+        """The bots' turns, one after the other, until a person's comes or the game ends."""
+        try:
+            while not self.over and (color := self.game.turn) in self._configurations:
+                try:
+                    if self.game.step == SENSE:
+                        await self._bot_sense(color)
+                    else:
+                        await self._bot_move(color)
+                except Forfeit as fault:
+                    log.error("game %s: %s forfeits: %s", self.setup.id, self.setup.side(color).name, fault)
+                    self.finish(not color, "RESIGN")
+        except Refusal as refusal:  # the log cannot be written: the game waits where it is
+            log.error("game %s: %s", self.setup.id, refusal)
+            self.send_all(refusal.to_json())
+        except Exception:
+            log.exception("game %s stands still", self.setup.id)
+            self.send_all(Refusal("failed", "something went wrong in the server; load the page again").to_json())
+
+    async def _bot_sense(self, color: bool) -> None:
+        teller, capture = self.tellers[color], self.game.capture
+        known = len(teller.observations)
+        square, thought = await self._ask(color, known, "sense", capture, self.clocks.left(color))
+        await self.before_step()
+        if self.over:
+            return
+        if square is not None and square not in range(64):
+            raise Forfeit(f"sense {square!r}")
+        teller.turn_begins(self.game, capture)
+        self.take_sense(color, square, thought)
+
+    async def _bot_move(self, color: bool) -> None:
+        observations = self.tellers[color].observations
+        sensed, known, actions = observations[-1], len(observations) - 1, self.game.legal_actions()
+        assert isinstance(sensed, Sensed) and self.game.step == MOVE
+        left = self.clocks.left(color)
+        action, promotion, thought = await self._ask(
+            color, known, "move", sensed.square, sensed.contents, left, actions
+        )
+        await self.before_step()
+        if self.over:
+            return
+        if action not in actions:
+            raise Forfeit(f"move {action!r}")
+        self.take_move(color, action_to_code(action, promotion), thought)
+        moved = observations[-1]
+        if not self.over and isinstance(moved, Moved):
+            await self._ask(color, len(observations) - 1, "moved", moved.requested, moved.taken, moved.capture)
+
+    async def _ask(self, color: bool, known: int, method: str, *arguments: Any) -> Any:
+        """Calls a bot. One that is not there is made first, and told what it knew: the first `known` observations."""
+        for tries in range(TRIES):
+            try:
+                if tries:
+                    await self._open(color, known)
+                return await self.thinking.call(self._room(color), method, *arguments)
+            except RoomLost:
+                continue
+            except Failed as error:
+                raise Forfeit(str(error)) from None
+        raise Forfeit("it is lost as often as it is made")
+
+    async def _open(self, color: bool, known: int) -> None:
+        side = self.setup.side(color)
+        assert side.player is not None
+        room = BotRoom(
+            side.player,
+            self.setup.seed + color,
+            self._configurations[color],
+            color,
+            START_FEN,
+            self.setup.side(not color).name,
+            tuple(self.tellers[color].observations[:known]),
+            thoughts=self.setup.person is None,
+        )
+        await self.thinking.open(self._room(color), room)
+
+    def _room(self, color: bool) -> str:
+        return f"{self.setup.id}:{color_name(color)}"
+
+    def send_all(self, message: dict[str, Any]) -> None:
+        for listener in list(self.listeners):
+            listener.send(message)
+
+
+def _side_json(side: SideSetup) -> dict[str, Any]:
+    return {"name": side.name, "player": side.player, "seconds": side.seconds, "nodes": side.nodes}

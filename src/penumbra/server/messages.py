@@ -1,0 +1,199 @@
+"""What the browser may say: the requests and messages of the protocol, each checked before anything is done with it.
+
+Squares are names of the real board, moves are UCI words, and both colours are spelt out. docs/server.md describes what
+the server answers.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+
+from penumbra.players.configuration import Configuration
+from penumbra.rbc.actions import SQUARE_NAMES, uci_to_code
+
+PROTOCOL = 1  # counts up when an older page could no longer follow
+
+ColorName = Literal["white", "black"]
+COLORS: dict[ColorName, bool] = {"white": True, "black": False}
+
+
+def color_name(color: bool) -> ColorName:
+    return "white" if color else "black"
+
+
+class Refusal(ValueError):
+    """A request that cannot be granted: one line for the user, and a word for the page."""
+
+    def __init__(self, code: str, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "error", "code": self.code, "message": str(self)}
+
+
+class _Checked(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+# -- messages on a game's socket
+
+
+class Sense(_Checked):
+    type: Literal["sense"]
+    step: Annotated[int, Field(ge=0)]
+    square: str | None  # None senses nothing
+
+    @field_validator("square")
+    @classmethod
+    def _is_square(cls, value: str | None) -> str | None:
+        if value is not None and value not in SQUARE_NAMES:
+            raise ValueError("is not a square; squares are a1 to h8")
+        return value
+
+
+class Move(_Checked):
+    type: Literal["move"]
+    step: Annotated[int, Field(ge=0)]
+    move: str | None  # None passes
+
+    @field_validator("move")
+    @classmethod
+    def _is_move(cls, value: str | None) -> str | None:
+        if value is not None and (value == "pass" or not _is_uci(value)):
+            raise ValueError("is not a move; moves look like e2e4 or e7e8q, and null passes")
+        return value
+
+
+class Resign(_Checked):
+    type: Literal["resign"]
+
+
+class Assist(_Checked):
+    """Ask for, or no longer for, what the exact tracker knows."""
+
+    type: Literal["assist"]
+    on: bool
+
+
+class Pace(_Checked):
+    """How a watched game goes on: by itself with a pause after each step, or only step by step."""
+
+    type: Literal["pace"]
+    paused: bool
+    seconds: Annotated[float, Field(ge=0, le=60, strict=False)] = 0.5
+
+
+class Step(_Checked):
+    """One step of a paused game."""
+
+    type: Literal["step"]
+
+
+Message = Sense | Move | Resign | Assist | Pace | Step
+_MESSAGE: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="type")])
+
+
+def parse_message(text: str) -> Message:
+    """The message in a text; `Refusal` says what is wrong with it."""
+    try:
+        return _MESSAGE.validate_json(text)
+    except ValidationError as error:
+        raise Refusal("malformed", _first_fault(error, tags=1)) from None
+
+
+# -- requests
+
+
+class Strength(_Checked):
+    """How Penumbra thinks about each step; other players have a strength of their own."""
+
+    seconds: Annotated[float, Field(gt=0, le=60, strict=False)] | None = None
+    nodes: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+
+    def of(self, base: Configuration) -> dict[str, Any]:
+        """The changes to a configuration; left out, the configuration's own."""
+        if self.seconds is None and self.nodes is None:
+            return {"seconds": base.seconds, "nodes": base.nodes}
+        return {"seconds": self.seconds, "nodes": self.nodes}
+
+
+class Side(_Checked):
+    """A player that is a program."""
+
+    player: Annotated[str, Field(min_length=1, max_length=64)]
+    strength: Strength = Strength()
+
+
+class Clock(_Checked):
+    """Seconds for each player's whole game, and seconds added after each of its turns."""
+
+    seconds: Annotated[float, Field(gt=0, le=86_400, strict=False)]
+    increment: Annotated[float, Field(ge=0, le=600, strict=False)] = 0.0
+
+
+class NewPlay(_Checked):
+    """A person against a program."""
+
+    mode: Literal["play"]
+    opponent: Side
+    color: Literal["white", "black", "random"] = "random"
+    clock: Clock | None = None
+
+
+class NewWatch(_Checked):
+    """Two programs."""
+
+    mode: Literal["watch"]
+    white: Side
+    black: Side
+    clock: Clock | None = None
+    paused: bool = False
+    seconds: Annotated[float, Field(ge=0, le=60, strict=False)] = 0.5
+
+
+class Analyse(_Checked):
+    """What Penumbra makes of a turn, or of every turn, of a game."""
+
+    game: dict[str, Any]  # as reconchess writes it
+    turn: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    player: ColorName | None = None
+    preset: Annotated[str, Field(max_length=64)] = "mixture"
+    strength: Strength = Strength()
+
+
+NewGame = NewPlay | NewWatch
+_NEW_GAME: TypeAdapter[NewGame] = TypeAdapter(Annotated[NewGame, Field(discriminator="mode")])
+_ANALYSE = TypeAdapter(Analyse)
+
+
+def parse_new_game(body: bytes) -> NewGame:
+    try:
+        return _NEW_GAME.validate_json(body)
+    except ValidationError as error:
+        raise Refusal("malformed", _first_fault(error, tags=1)) from None
+
+
+def parse_analyse(body: bytes) -> Analyse:
+    try:
+        return _ANALYSE.validate_json(body)
+    except ValidationError as error:
+        raise Refusal("malformed", _first_fault(error, tags=0)) from None
+
+
+def _first_fault(error: ValidationError, tags: int) -> str:
+    """The first thing that is wrong, on one line, without the value itself; the first `tags` words only name a kind."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in fault["loc"][tags:])
+    what = fault["msg"].removeprefix("Value error, ")
+    return f"{where}: {what}" if where else what
+
+
+def _is_uci(word: str) -> bool:
+    try:
+        return uci_to_code(word) != 0
+    except ValueError:
+        return False

@@ -1,0 +1,108 @@
+"""What one side of a game is told: the only place where the true game becomes something that a player may see.
+
+A `Teller` stands between the game and one side. It is called when the rules tell that side something, with exactly what
+they tell, and keeps it twice: as observations in the side's own view, for bots and trackers, and as events in real
+squares, for the page. The side's own pieces are part of its events: it always knows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from penumbra.core import Game
+from penumbra.rbc.actions import SQUARE_NAMES, code_to_uci, mirror_code, sense_window, uci_to_code, view, view_code
+from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+
+Event = dict[str, Any]
+
+_LETTERS = "PNBRQK"
+
+
+class Teller:
+    """One side of one game, `color` True for White."""
+
+    def __init__(self, color: bool, fen: str) -> None:
+        self.color = color
+        self.observations: list[Observation] = []
+        self.events: list[Event] = []
+        self._own = own_pieces(fen, color)
+
+    @property
+    def pieces(self) -> dict[str, str]:
+        """The side's own pieces by square, as it knows them."""
+        return self._own
+
+    def turn_begins(self, game: Game, capture: int | None) -> None:
+        """The opponent has moved, or nobody yet; `capture` is in this side's view."""
+        self.observations.append(OpponentMoved(capture))
+        square = None if capture is None else self._name(capture)
+        lost = None if square is None else self._own[square]
+        self._own = own_pieces(game.fen(), self.color)
+        self._add("turn", 2 * game.plies, capture=square, lost=lost)
+
+    def sensed(self, game: Game, square: int | None, contents: Sequence[int]) -> None:
+        """This side has sensed."""
+        self.observations.append(Sensed(square, tuple(contents)))
+        window = () if square is None else sense_window(square, self.color)
+        seen = {self._name(at): self._letter(content) for at, content in zip(window, contents, strict=True)}
+        self._add("sensed", 2 * game.plies, square=None if square is None else self._name(square), seen=seen)
+
+    def moved(self, game: Game, requested: int, taken: int, capture: int | None) -> None:
+        """This side has moved: codes and squares in its own view. The game counts the move already."""
+        self.observations.append(Moved(requested, taken, capture, game.reason == "KING_CAPTURE"))
+        self._own = own_pieces(game.fen(), self.color)
+        self._add(
+            "moved",
+            2 * game.plies - 1,
+            requested=self._word(requested),
+            taken=self._word(taken),
+            capture=None if capture is None else self._name(capture),
+        )
+
+    def _add(self, kind: str, step: int, **facts: Any) -> None:
+        self.events.append({"type": kind, "step": step, **facts, "own": self._own})
+
+    def _name(self, square: int) -> str:
+        return SQUARE_NAMES[view(square, self.color)]
+
+    def _word(self, code: int) -> str | None:
+        return code_to_uci(view_code(code, self.color)) if code else None
+
+    def _letter(self, content: int) -> str | None:
+        """A piece as in a FEN; None for an empty square."""
+        if content == 0:
+            return None
+        letter = _LETTERS[(content - 1) % 6]
+        return letter if (content <= 6) == self.color else letter.lower()
+
+
+def own_pieces(fen: str, color: bool) -> dict[str, str]:
+    """The pieces of one colour in a position, by square."""
+    pieces = pieces_of(fen)
+    return {square: letter for square, letter in pieces.items() if letter.isupper() == color}
+
+
+def pieces_of(fen: str) -> dict[str, str]:
+    """All pieces of a position, by square."""
+    pieces = {}
+    for row, text in enumerate(fen.partition(" ")[0].split("/")):
+        file = 0
+        for letter in text:
+            if letter.isdigit():
+                file += int(letter)
+            else:
+                pieces[SQUARE_NAMES[(7 - row) * 8 + file]] = letter
+                file += 1
+    return pieces
+
+
+def listed_moves(game: Game) -> list[str]:
+    """The moves that the player to act may ask for, which its own pieces alone decide; the pass is always one more."""
+    return [code_to_uci(code) for code in game.absolute_requests() if code]
+
+
+def request_code(word: str | None, color: bool) -> int:
+    """The code, in the view of `color`, of a move in real squares; None passes."""
+    code = 0 if word is None else uci_to_code(word)
+    return code if color else mirror_code(code)

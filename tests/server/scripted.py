@@ -1,0 +1,123 @@
+"""A server in this process whose bots follow a script, and a page that keeps every byte it is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from starlette.testclient import TestClient, WebSocketTestSession
+
+from penumbra.players.configuration import Configuration
+from penumbra.server import connection
+from penumbra.server.application import ServerSettings, make_app
+from penumbra.server.assistance import Assistant
+from penumbra.server.lobby import Lobby
+from penumbra.server.thinking import RoomLost, Thinking
+from penumbra.server.thinking_process import AssistantRoom, BotRoom
+
+BASE = "http://localhost"
+Turn = tuple[int | None, int]  # the square sensed and the action, as the bot sees them
+
+
+class ScriptedThinking(Thinking):
+    """Bots play `turns`, one after the other; assistants and jobs are the real ones, without a process."""
+
+    def __init__(self, turns: Sequence[Turn]) -> None:
+        super().__init__()
+        self.turns = list(turns)
+        self.assistants: dict[str, Assistant] = {}
+
+    def prepare(self) -> None:
+        """There is no process."""
+
+    async def open(self, key: str, room: BotRoom | AssistantRoom) -> None:
+        if isinstance(room, AssistantRoom):
+            self.assistants[key] = room.open()
+
+    async def call(self, key: str, method: str, *arguments: Any) -> Any:
+        if method == "report":
+            if key not in self.assistants:
+                raise RoomLost(key)
+            return self.assistants[key].report(*arguments)
+        if not self.turns and method != "moved":
+            await asyncio.Future()  # thinks for ever
+        if method == "sense":
+            return self.turns[0][0], None
+        if method == "move":
+            return self.turns.pop(0)[1], 0, None
+        return None
+
+    async def close_room(self, key: str) -> None:
+        self.assistants.pop(key, None)
+
+    async def stream(self, job: Callable[..., Iterator[Any]], *arguments: Any) -> AsyncIterator[Any]:
+        for item in job(*arguments):
+            yield item
+
+
+def identify() -> Callable[[], str]:
+    """Ids that repeat from server to server."""
+    numbers = iter(range(1, 1_000))
+    return lambda: f"{next(numbers):022d}"
+
+
+@contextlib.contextmanager
+def server(folder: Path, turns: Sequence[Turn] = (), most: int = 4, burst: int = 100_000) -> Iterator[TestClient]:
+    """A server with fixed ids, on which no time passes; a page may send `burst` messages at once."""
+    lobby = Lobby(folder, ScriptedThinking(turns), Configuration(), most, now=lambda: 0.0, new_id=identify())
+    with (
+        patch.object(connection, "BURST", burst),
+        TestClient(make_app(ServerSettings(folder), lobby), base_url=BASE) as client,
+    ):
+        yield client
+
+
+def new_game(client: TestClient, color: str = "white", player: str = "random", **wishes: Any) -> str:
+    wish = {"mode": "play", "opponent": {"player": player}, "color": color, **wishes}
+    answer = client.post("/api/games", json=wish)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["game"])
+
+
+class Page:
+    """One connection to a game, as the page in the browser has it."""
+
+    def __init__(self, socket: WebSocketTestSession) -> None:
+        self.socket = socket
+        self.traffic: list[str] = []
+        self.state: dict[str, Any] = {}
+        self.receive()
+
+    def receive(self) -> Any:
+        """The next message; the state it tells is kept."""
+        text = self.socket.receive_text()
+        self.traffic.append(text)
+        message = json.loads(text)
+        self.state = message.get("state", self.state)
+        return message
+
+    def send(self, message: object) -> Any:
+        """Sends a message, or any text, and returns the answer."""
+        self.socket.send_text(message if isinstance(message, str) else json.dumps(message))
+        return self.receive()
+
+    def receive_until(self, *phases: str) -> None:
+        while self.state["phase"] not in phases:
+            self.receive()
+
+    def sense(self, square: str | None) -> Any:
+        return self.send({"type": "sense", "step": self.state["step"], "square": square})
+
+    def move(self, move: str | None) -> Any:
+        return self.send({"type": "move", "step": self.state["step"], "move": move})
+
+
+@contextlib.contextmanager
+def page(client: TestClient, game: str) -> Iterator[Page]:
+    with client.websocket_connect(f"ws://localhost/api/games/{game}/socket") as socket:
+        yield Page(socket)

@@ -1,0 +1,168 @@
+"""The page in a real browser: a game by clicks and by keys with a reload in between, and a review."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from penumbra.interop.history import read_record
+from penumbra.server.replay_page import write_replay_page
+from penumbra.server.review import review_of
+from tests.server.browser import Server, cell, chromium, clean_page, phase, serving, start_game
+
+GAME = Path(__file__).parent.parent / "data" / "paper_game.json"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def server(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("games")) as server:
+        yield server
+
+
+def turns(page: Page) -> list[str]:
+    return page.locator(".moves li").all_inner_texts()
+
+
+def test_a_game_by_clicks_and_by_keys_with_a_reload_in_the_middle(browser: Browser, server: Server) -> None:
+    with clean_page(browser) as page:
+        start_game(page, server)
+        phase(page, "sense")
+        cell(page, "e7").hover()
+        expect(page.locator(".window.preview")).to_have_count(1)
+        cell(page, "e7").click()
+        phase(page, "move")
+        expect(cell(page, "e8")).to_have_attribute("aria-label", "e8, black king, seen now")
+        cell(page, "e2").click()
+        expect(page.locator(".mark.target")).to_have_count(4)  # e3, e4 and both diagonals
+        cell(page, "e4").click()
+        phase(page, "sense")
+        expect(cell(page, "e4")).to_have_attribute("aria-label", "e4, white pawn")
+
+        cell(page, "d6").click()
+        phase(page, "move")
+        cell(page, "g1").drag_to(cell(page, "f3"))
+        phase(page, "sense")
+        before = turns(page)
+        assert re.search(r"◎ e7\s+e2e4", before[0]) and re.search(r"◎ d6\s+g1f3", before[1])
+
+        page.reload()
+        phase(page, "sense")
+        assert turns(page) == before
+        expect(cell(page, "f3")).to_have_attribute("aria-label", "f3, white knight")
+
+        cell(page, "e4").focus()
+        for key in ("ArrowUp", "ArrowUp", "ArrowLeft", "Enter"):  # d6
+            page.keyboard.press(key)
+        phase(page, "move")
+        assert "◎ d6" in turns(page)[2]
+        for key in ("ArrowDown",) * 4:  # d2
+            page.keyboard.press(key)
+        page.keyboard.press("Enter")
+        for key in ("ArrowUp", "ArrowUp", "Enter"):  # d4
+            page.keyboard.press(key)
+        phase(page, "sense")
+        assert "d2d4" in turns(page)[2]
+        expect(page.get_by_role("status").filter(has_text="Your turn: sense.")).to_have_count(1)
+
+        page.get_by_role("button", name="Heat").click()
+        expect(page.locator(".states")).to_have_text(re.compile(r"\d+ positions? possible"))
+        page.get_by_role("button", name="Resign").click()
+        page.get_by_role("button", name="Really resign?").click()
+        phase(page, "over")
+        expect(page.locator(".banner")).to_have_text("You resigned.")
+        expect(cell(page, "e8")).to_have_attribute("aria-label", re.compile("e8, (black|empty|white)"))
+        page.get_by_role("button", name="Review the game").click()
+        expect(page.locator("h1")).to_have_text("Person v Random")
+
+
+def test_a_review_goes_where_the_scrubber_and_the_keys_say(browser: Browser, server: Server) -> None:
+    review = review_of(read_record(GAME))
+    with clean_page(browser) as page:
+        page.goto(f"{server.url}/#/review")
+        page.locator("#game-file").set_input_files(GAME)
+        expect(page.locator(".steps button")).to_have_count(len(review["steps"]))
+        scrubber = page.get_by_role("slider", name="Step")
+        check_position(page, review, 0)
+        for key, position in (("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", len(review["steps"]))):
+            page.keyboard.press(key)
+            check_position(page, review, position)
+        scrubber.fill("13")
+        check_position(page, review, 13)
+        page.keyboard.press("Home")
+        page.get_by_role("button", name="Next capture").click()
+        first = next(i for i, step in enumerate(review["steps"]) if step.get("capture"))
+        check_position(page, review, first + 1)
+        scrubber.fill(str(len(review["steps"]) - 2))
+        page.locator("body").press("Space")
+        check_position(page, review, len(review["steps"]))
+
+
+def check_position(page: Page, review: dict[str, object], position: int) -> None:
+    """The boards show the truth and both views at that position, with the number of states of the review."""
+    steps = review["steps"]
+    assert isinstance(steps, list)
+    expect(page.get_by_role("slider", name="Step")).to_have_value(str(position))
+    fen = review["start"] if position == 0 else steps[position - 1]["fen"]
+    for square, piece in described(str(fen)).items():
+        if piece != "empty" or square in ("a3", "e4", "h6"):
+            expect(page.locator(f'.view.truth [role="gridcell"][data-square="{square}"]')).to_have_attribute(
+                "aria-label", f"{square}, {piece}"
+            )
+    for color in ("white", "black"):
+        sets = [step["sets"][color] for step in steps[:position] if color in step["sets"]]
+        states = sets[-1]["states"] if sets else 1
+        expect(page.locator(f".view.{color} .states")).to_have_text(re.compile(rf"^{states:,} positions? possible$"))
+
+
+def described(fen: str) -> dict[str, str]:
+    """What a screen reader is told of each square."""
+    kinds = dict(zip("pnbrqk", ("pawn", "knight", "bishop", "rook", "queen", "king"), strict=True))
+    squares = {f"{file}{rank}": "empty" for rank in range(1, 9) for file in "abcdefgh"}
+    for row, text in enumerate(fen.split()[0].split("/")):
+        file = 0
+        for letter in text:
+            if letter.isdigit():
+                file += int(letter)
+                continue
+            color = "white" if letter.isupper() else "black"
+            squares[f"{'abcdefgh'[file]}{8 - row}"] = f"{color} {kinds[letter.lower()]}"
+            file += 1
+    return squares
+
+
+def test_a_broken_file_is_told_what_is_wrong_with_it(browser: Browser, server: Server, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text(json.dumps({"type": "GameHistory", "white_name": "A"}))
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{server.url}/#/review")
+    page.locator("#game-file").set_input_files(broken)
+    expect(page.get_by_role("alert").filter(has_text="broken.json")).to_contain_text('"black_name" is missing')
+    context.close()
+
+
+def test_a_replay_page_needs_nothing_but_itself(browser: Browser, tmp_path: Path) -> None:
+    record = read_record(GAME)
+    record.white_name = "</script><b>White"
+    path = tmp_path / "replay.html"
+    write_replay_page(record, path)
+    review = review_of(record)
+    with clean_page(browser) as page:
+        requests: list[str] = []
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        expect(page.locator("h1")).to_have_text("</script><b>White v Opponent")
+        page.keyboard.press("End")
+        check_position(page, review, len(review["steps"]))
+        assert [url for url in requests if not url.startswith("data:")] == [path.as_uri()]

@@ -1,0 +1,2 @@
+export function recordSources(root: string, outDir: string): void;
+export function boardLicence(root: string): string;

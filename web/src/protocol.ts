@@ -1,0 +1,183 @@
+// The messages of the server, version 1, as docs/server.md describes them.
+
+import type { Color, Pieces, Square } from "./squares";
+
+export const PROTOCOL = 1;
+
+export type Shares = Record<Square, Record<string, number>>; // {"e4": {"N": 0.25}}
+
+export interface Bot {
+  name: string;
+  title: string;
+  line: string;
+  takes_strength: boolean;
+}
+
+export interface About {
+  version: string;
+  protocol: number;
+  players: Bot[];
+  planes: { name: string; description: string }[];
+  archive: boolean;
+}
+
+export interface Strength {
+  seconds?: number;
+  nodes?: number;
+}
+
+export interface Clocks {
+  white: number;
+  black: number;
+  running: Color | null;
+}
+
+export interface Result {
+  winner: Color | null;
+  reason: string;
+}
+
+export interface SideAbout {
+  name: string;
+  player: string | null;
+  seconds: number | null;
+  nodes: number | null;
+}
+
+export interface GameAbout {
+  id: string;
+  white: SideAbout;
+  black: SideAbout;
+  clock: { seconds: number; increment: number } | null;
+}
+
+export type GameEvent =
+  | { type: "turn"; step: number; capture: Square | null; lost: string | null; own: Pieces }
+  | { type: "sensed"; step: number; square: Square | null; seen: Record<Square, string | null>; own: Pieces }
+  | {
+      type: "moved";
+      step: number;
+      requested: string | null;
+      taken: string | null;
+      capture: Square | null;
+      own: Pieces;
+    };
+
+export interface PlayState {
+  phase: "sense" | "move" | "waiting" | "over";
+  step?: number;
+  moves?: string[];
+  clocks: Clocks | null;
+  result?: Result;
+}
+
+export interface PlayGreeting {
+  type: "game";
+  protocol: number;
+  game: GameAbout & { mode: "play"; color: Color };
+  events: GameEvent[];
+  state: PlayState;
+  assisted: boolean;
+}
+
+export interface Assistance {
+  type: "assistance";
+  states: number | null;
+  complete: boolean;
+  pieces: Shares;
+}
+
+export interface ServerError {
+  type: "error";
+  code: string;
+  message: string;
+}
+
+export type PlayMessage =
+  PlayGreeting | { type: "update"; event: GameEvent | null; state: PlayState } | Assistance | ServerError;
+
+export interface StateSet {
+  states: number;
+  complete: boolean;
+  bits: number;
+  pieces: Shares;
+}
+
+interface StepFacts {
+  step: number;
+  turn: number;
+  color: Color;
+  fen: string;
+  sets: Partial<Record<Color, StateSet | null>>;
+  thought?: Thought | null;
+}
+
+export type Step =
+  | (StepFacts & { type: "sensed"; square: Square | null; seen: Record<Square, string | null> })
+  | (StepFacts & { type: "moved"; requested: string | null; taken: string | null; capture: Square | null });
+
+export interface ReviewHeader {
+  type: "penumbra review";
+  protocol: number;
+  white: string;
+  black: string;
+  start: string;
+  steps: number;
+  result: Result | null;
+}
+
+export interface Action {
+  action: string;
+  policy: number | null;
+  visits: number | null;
+  value: number | null;
+}
+
+export interface Thought {
+  action: string;
+  reason: string;
+  value: number | null;
+  states: number;
+  particles: number;
+  nodes: number;
+  seconds: number;
+  actions: Action[];
+  belief: Shares;
+}
+
+export interface Analysis extends Thought {
+  player: Color;
+  turn: number;
+  step: "sense" | "move";
+  chosen: string;
+  played: string;
+  knowledge?: Shares;
+  planes?: string[];
+}
+
+export interface WatchState {
+  phase: "running" | "paused" | "over";
+  seconds: number;
+  clocks: Clocks | null;
+  result: Result | null;
+}
+
+export interface WatchGreeting {
+  type: "game";
+  protocol: number;
+  game: GameAbout & { mode: "watch"; start: string };
+  steps: Step[];
+  state: WatchState;
+}
+
+export type WatchMessage = WatchGreeting | { type: "update"; step: Step | null; state: WatchState } | ServerError;
+
+export interface ListedGame {
+  id: string | number;
+  white: string;
+  black: string;
+  winner: Color | null;
+  reason: string | null;
+  plies: number;
+  time: number;
+}

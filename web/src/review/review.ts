@@ -1,0 +1,268 @@
+// A game under review: boards, scrubber, curves, the list of steps, Penumbra's analysis, and ways to share.
+
+import { say } from "../announce";
+import { download, make, select } from "../elements";
+import type { Page } from "../page";
+import type { About, Analysis, ReviewHeader, Step } from "../protocol";
+import { Refused, postForLines } from "../server";
+import { resultLine } from "../words";
+import { overlayChoice, planesView, thoughtView } from "./analysis_panel";
+import { Boards } from "./boards";
+import { Curves } from "./curves";
+import { GameModel, stepSentence, stepText } from "./game_model";
+import { boardPicture } from "./picture";
+import { Scrubber } from "./player";
+
+const SETTLED = 150; // milliseconds
+
+export interface ReviewSource {
+  header: ReviewHeader;
+  steps: AsyncIterable<Step> | Step[];
+  file: string | null; // the game as reconchess writes it
+  link: string | null; // the address of the game, without a step
+  position: number;
+}
+
+/** `about` is null where there is no server to ask. */
+export function reviewGame(source: ReviewSource, about: About | null): Page {
+  return new ReviewPage(source, about);
+}
+
+class ReviewPage implements Page {
+  readonly element = make("div", { class: "review" });
+  private readonly game: GameModel;
+  private readonly boards = new Boards();
+  private readonly curves: Curves;
+  private readonly scrubber: Scrubber;
+  private readonly sentence = make("p", { class: "sentence", role: "status" });
+  private readonly list = make("ol", { class: "steps", "aria-label": "Steps", tabindex: "0" });
+  private readonly progress = make("p", { class: "progress" });
+  private readonly thought = make("div", { class: "thought-holder" });
+  private readonly seconds = select(
+    [
+      ["0.3", "0.3 s"],
+      ["1", "1 s"],
+      ["5", "5 s"],
+    ],
+    "1",
+  );
+  private readonly fault = make("p", { class: "fault", role: "alert" });
+  private readonly abort = new AbortController();
+  private entries: HTMLElement[] = [];
+  private current: HTMLElement | null = null; // of the steps listed
+  private drawing = 0;
+  private settling = 0;
+  private destroyed = false;
+
+  constructor(
+    private readonly source: ReviewSource,
+    private readonly about: About | null,
+  ) {
+    this.game = new GameModel(source.header);
+    this.curves = new Curves((position) => this.scrubber.go(position));
+    this.scrubber = new Scrubber(
+      this.game,
+      (position, animated) => this.show(position, animated),
+      (words) => (this.sentence.textContent = words),
+    );
+    this.build();
+    void this.read();
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+    this.abort.abort();
+    window.clearTimeout(this.settling);
+    this.scrubber.destroy();
+    this.boards.destroy();
+  }
+
+  // -- building
+
+  private build(): void {
+    const { header } = this.source;
+    this.element.append(
+      make(
+        "header",
+        { class: "review-head" },
+        make("h1", {}, `${header.white} v ${header.black}`),
+        make("p", {}, resultLine(header.result)),
+      ),
+      this.boards.element,
+      this.sentence,
+      this.scrubber.element,
+      this.curves.element,
+      make("div", { class: "columns" }, this.stepsPanel(), this.analysisPanel(), this.sharePanel()),
+    );
+    this.scrubber.grow(header.steps);
+  }
+
+  private stepsPanel(): HTMLElement {
+    this.list.addEventListener("click", (event) => {
+      const entry = (event.target as HTMLElement).closest<HTMLElement>("[data-position]");
+      if (entry) this.scrubber.go(Number(entry.dataset["position"]));
+    });
+    return make("section", { class: "card" }, make("h2", {}, "Steps"), this.list, this.progress);
+  }
+
+  private analysisPanel(): HTMLElement | null {
+    if (!this.about || !this.source.file) return null;
+    this.seconds.setAttribute("aria-label", "Time for each step");
+    return make(
+      "section",
+      { class: "card analysis" },
+      make("h2", {}, "What Penumbra thinks"),
+      make(
+        "div",
+        { class: "actions" },
+        make("button", { type: "button", class: "primary", onclick: () => this.analyse(false) }, "Analyse this turn"),
+        make("button", { type: "button", onclick: () => this.analyse(true) }, "Whole game"),
+        this.seconds,
+      ),
+      overlayChoice("policy", (overlay) => {
+        this.boards.overlay = overlay;
+        this.boards.redraw();
+      }),
+      this.fault,
+      this.thought,
+    );
+  }
+
+  private sharePanel(): HTMLElement {
+    const { file, link } = this.source;
+    const button = (text: string, act: () => void) => make("button", { type: "button", onclick: act }, text);
+    return make(
+      "section",
+      { class: "card share" },
+      make("h2", {}, "Look and share"),
+      this.boards.controls(),
+      make(
+        "div",
+        { class: "actions" },
+        file !== null &&
+          button("Save the game", () => download("game.json", new Blob([file], { type: "application/json" }))),
+        button("Copy the FEN", () => this.copy(this.game.fen(this.scrubber.position), "The FEN is copied.")),
+        button("Save a picture", () => this.picture()),
+        link !== null &&
+          button("Copy a link to this step", () =>
+            this.copy(`${location.href.split("#")[0]}${link}/${this.scrubber.position}`, "The link is copied."),
+          ),
+      ),
+    );
+  }
+
+  // -- the game
+
+  private async read(): Promise<void> {
+    const wanted = this.source.position;
+    try {
+      for await (const step of this.source.steps) {
+        if (this.destroyed) return;
+        this.game.add(step);
+        this.addEntry(step);
+        if (this.game.end === wanted) this.scrubber.go(wanted);
+        else if (this.game.end === 1 && !wanted) this.scrubber.go(0);
+        this.redrawSoon();
+      }
+      this.progress.textContent = "";
+      if (wanted > this.game.end) this.scrubber.go(this.game.end);
+    } catch (error) {
+      if (!this.destroyed) this.progress.textContent = `The review stopped: ${(error as Error).message}.`;
+      return;
+    }
+    this.redrawSoon();
+  }
+
+  private addEntry(step: Step): void {
+    const position = this.game.end;
+    if (step.type === "sensed") {
+      const number = step.color === "white" ? `${step.turn}.` : "";
+      this.list.append(make("li", { class: step.color }, make("span", { class: "number" }, number)));
+    }
+    const entry = make("button", { type: "button", "data-position": position }, stepText(step));
+    this.entries.push(entry);
+    this.list.lastElementChild!.append(entry);
+    if (position < this.source.header.steps)
+      this.progress.textContent = `Following both players' knowledge: ${position} of ${this.source.header.steps} steps`;
+  }
+
+  private redrawSoon(): void {
+    if (this.drawing) return;
+    this.drawing = requestAnimationFrame(() => {
+      this.drawing = 0;
+      if (this.destroyed) return;
+      this.curves.draw(this.game, Math.max(this.source.header.steps, this.game.end));
+      this.curves.mark(this.game, this.scrubber.position);
+    });
+  }
+
+  // -- showing
+
+  private show(position: number, animated: boolean): void {
+    const last = this.game.steps[position - 1];
+    this.boards.show(this.game, position, animated);
+    this.curves.mark(this.game, position);
+    this.sentence.textContent = last ? stepSentence(last, this.game.pieces(position - 1)) : "The game begins.";
+    this.current?.removeAttribute("aria-current");
+    this.current = this.entries[position - 1] ?? null;
+    this.current?.setAttribute("aria-current", "step");
+    this.showThought(position);
+    window.clearTimeout(this.settling);
+    this.settling = window.setTimeout(() => this.settle(position), SETTLED);
+  }
+
+  /** What need not keep pace with the scrubber. */
+  private settle(position: number): void {
+    if (this.current) this.list.scrollTop = this.current.offsetTop - this.list.clientHeight / 2;
+    if (this.source.link) history.replaceState(null, "", `${this.source.link}/${position}`);
+  }
+
+  private showThought(position: number): void {
+    const thought = this.game.analyses.get(position) ?? this.game.steps[position]?.thought;
+    const parts: Node[] = thought ? [thoughtView(thought)] : [];
+    const planes = this.game.analyses.get(position)?.planes;
+    if (planes && this.about) parts.push(planesView(planes, this.about));
+    this.thought.replaceChildren(...parts);
+  }
+
+  // -- analysing
+
+  private async analyse(whole: boolean): Promise<void> {
+    const decision = this.game.decision(this.scrubber.position);
+    this.fault.textContent = whole || decision ? "Thinking…" : "The game is over here: go back a step.";
+    if (!whole && !decision) return;
+    const which = whole ? {} : { turn: decision!.turn, player: decision!.player };
+    const wish = {
+      game: JSON.parse(this.source.file!) as object,
+      ...which,
+      strength: { seconds: Number(this.seconds.value) },
+    };
+    try {
+      for await (const analysis of postForLines<Analysis>("/api/analyse", JSON.stringify(wish), this.abort.signal)) {
+        const position = this.game.addAnalysis(analysis);
+        if (whole) this.fault.textContent = `Thinking… ${this.game.analyses.size} of ${this.game.end} steps`;
+        if (position === this.scrubber.position) this.scrubber.go(position);
+        this.redrawSoon();
+      }
+      this.fault.textContent = "";
+      say("The analysis is done.");
+    } catch (error) {
+      if (!this.destroyed) this.fault.textContent = error instanceof Refused ? error.message : String(error);
+    }
+  }
+
+  // -- sharing
+
+  private async copy(text: string, done: string): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(text);
+      this.sentence.textContent = done;
+    } catch {
+      this.sentence.textContent = text; // to be copied by hand
+    }
+  }
+
+  private async picture(): Promise<void> {
+    download(`penumbra-${this.scrubber.position}.png`, await boardPicture(this.boards.truth.svg));
+  }
+}

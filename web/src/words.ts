@@ -1,0 +1,105 @@
+// What happened, in words.
+
+import type { GameEvent, Result } from "./protocol";
+import { type Color, type Pieces, type Square, colorOf, kindName, pieceName } from "./squares";
+
+const REASONS: Record<string, string> = {
+  KING_CAPTURE: "the king was captured",
+  TIMEOUT: "time ran out",
+  RESIGN: "resignation",
+  MOVE_LIMIT: "a hundred moves without a capture or a pawn move",
+  TURN_LIMIT: "the limit of turns",
+};
+
+const capital = (text: string): string => text[0]!.toUpperCase() + text.slice(1);
+
+export const reasonName = (reason: string): string => REASONS[reason] ?? reason.toLowerCase().replaceAll("_", " ");
+
+export function resultLine(result: Result | null): string {
+  if (!result) return "The game was not finished.";
+  return result.winner
+    ? `${capital(result.winner)} wins: ${reasonName(result.reason)}.`
+    : `A draw: ${reasonName(result.reason)}.`;
+}
+
+export function resultFor(color: Color, result: Result): string {
+  if (!result.winner) return resultLine(result);
+  const won = result.winner === color;
+  if (result.reason === "KING_CAPTURE")
+    return won ? "You captured the king. You win!" : "Your king was captured. You lose.";
+  if (result.reason === "RESIGN") return won ? "Your opponent gave up. You win!" : "You resigned.";
+  if (result.reason === "TIMEOUT") return won ? "Your opponent ran out of time. You win!" : "You ran out of time.";
+  return `${won ? "You win" : "You lose"}: ${reasonName(result.reason)}.`;
+}
+
+/** One event as its player is told of it; `before` are the player's own pieces as they stood. */
+export function notice(event: GameEvent, before: Pieces, first: boolean): string {
+  switch (event.type) {
+    case "turn":
+      if (event.capture) return `Your ${kindName(event.lost ?? "")} on ${event.capture} was captured.`;
+      return first ? "The game begins." : "Your opponent moved; you lost nothing.";
+    case "sensed":
+      return event.square
+        ? `Around ${event.square} you saw ${seenWords(event.seen, event.own)}.`
+        : "You sensed nothing.";
+    case "moved":
+      return moveNotice(event.requested, event.taken, event.capture, before);
+  }
+}
+
+function seenWords(seen: Record<Square, string | null>, own: Pieces): string {
+  const color = colorOf(Object.values(own)[0] ?? "P");
+  const words = Object.entries(seen)
+    .filter(([, piece]) => piece && colorOf(piece) !== color)
+    .map(([square, piece]) => `a ${pieceName(piece!)} on ${square}`);
+  if (!words.length) return "no opposing piece";
+  return words.length === 1 ? words[0]! : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
+
+export function moveNotice(
+  requested: string | null,
+  taken: string | null,
+  capture: Square | null,
+  before: Pieces,
+): string {
+  if (!requested) return "You passed.";
+  const [from, to] = [requested.slice(0, 2), requested.slice(2, 4)];
+  const kind = kindName(before[from] ?? "");
+  const castling = kind === "king" && Math.abs(from.charCodeAt(0) - to.charCodeAt(0)) === 2;
+  if (!taken) {
+    if (castling) return "You could not castle: something stands in between.";
+    const diagonal = kind === "pawn" && from[0] !== to[0];
+    return diagonal
+      ? `Your pawn found nothing to capture on ${to}.`
+      : `Your ${kind} on ${from} could not move to ${to}: the way is blocked.`;
+  }
+  const end = taken.slice(2, 4);
+  if (castling) return "You castled.";
+  if (end !== to) return capture ? `Your ${kind} stopped on ${end} and captured.` : `Your ${kind} stopped on ${end}.`;
+  const promoted = taken[4] ? ` and became a ${kindName(taken[4])}` : "";
+  if (capture && capture !== end) return `Your pawn captured en passant on ${capture}.`;
+  return capture ? `Your ${kind} captured on ${end}${promoted}.` : `Your ${kind} moved to ${end}${promoted}.`;
+}
+
+/** A step as the list of moves shows it: `e2e4`, `e1e8 → e5 ×`, `pass`. */
+export function moveText(requested: string | null, taken: string | null, capture: Square | null): string {
+  if (!requested) return "pass";
+  const asked = requested.slice(0, 4) + (taken?.[4] ? `=${taken[4].toUpperCase()}` : "");
+  if (!taken) return `${requested} ✕`;
+  const stopped = taken.slice(2, 4) !== requested.slice(2, 4) ? ` → ${taken.slice(2, 4)}` : "";
+  return `${asked}${stopped}${capture ? " ×" : ""}`;
+}
+
+export function count(n: number, one: string, many = `${one}s`): string {
+  return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+}
+
+export const percent = (share: number | null): string => (share === null ? "–" : `${Math.round(100 * share)} %`);
+
+export function clockText(seconds: number): string {
+  const whole = Math.max(0, Math.ceil(seconds - 1e-6));
+  const hours = Math.floor(whole / 3600);
+  const minutes = Math.floor((whole % 3600) / 60);
+  const rest = String(whole % 60).padStart(2, "0");
+  return hours ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
+}
