@@ -26,7 +26,6 @@ batch = 32
 steps = {steps}
 [examples]
 cap = 200
-limit = 32
 [headsets.All]
 players = "all"
 weight = 3

@@ -33,7 +33,9 @@ def train(
 ) -> None:
     """Trains with a progress bar, and judges what came of it."""
     torch_or_explain()
+    from penumbra.network import weights
     from penumbra.network.choice import choose_device
+    from penumbra.network.model import from_weights
     from penumbra.training import train as training
     from penumbra.training.evaluation import evaluate as judge
     from penumbra.training.recipe import read_recipe
@@ -52,10 +54,11 @@ def train(
             note = f"step {entry['step']:,}, {entry['examples/s']:,.0f} examples/s, policy {entry['policy']:.3f}"
             bar.update(task, completed=done, note=note)
 
-        trainer, _ = training.train(recipe, records, out, where, say=console.print, report=report)
+        training.train(recipe, records, out, where, say=console.print, report=report)
     if training.is_first():
         table = training.validation_table(recipe, records, where, cap)
-        result = judge(trainer.network, table)
+        written = weights.load(out / "weights.safetensors")  # in half precision, as it will be used
+        result = judge(from_weights(written).to(where), table)
         result.save(out / "evaluation")
         show(result)
 
