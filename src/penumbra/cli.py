@@ -116,7 +116,7 @@ def replay(
 def demo(
     white: Annotated[str, typer.Option(help="penumbra, hunter, random or attacker")] = "penumbra",
     black: Annotated[str, typer.Option(help="The same for the other side.")] = "hunter",
-    seed: Annotated[int, typer.Option(help="The same seed gives the same game.")] = 1,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same game.")] = 3,
     delay: Annotated[float, typer.Option(min=0, help="Seconds each step stays on the terminal.")] = 0.2,
     out: Annotated[Path, typer.Option(help="Where the game is written.")] = Path("demo.json"),
 ) -> None:

@@ -24,7 +24,7 @@ from penumbra.terminal.board import plain_board
 from penumbra.terminal.frames import Frame, Shadows, result_line
 from penumbra.terminal.thoughts import Thoughts, thoughts_of
 
-NODES = 250  # for each step: a few tenths of a second on two cores
+NODES = 160  # for each step: a few tenths of a second on two cores
 ADAPTED = ("attacker",)
 
 
