@@ -22,7 +22,6 @@ import json
 import math
 import os
 import random
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +29,7 @@ from typing import Any
 
 from penumbra.players import registry
 from penumbra.players.player import Player
+from penumbra.toml_file import read_toml
 
 
 class PopulationError(ValueError):
@@ -103,14 +103,7 @@ class Population:
 def read_population(path: str | Path, **changes: Any) -> Population:
     """What a TOML file says, with `changes` instead of its own keys; `PopulationError` if something is wrong."""
     path = Path(path)
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise PopulationError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise PopulationError(f"{path}: is not a text file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise PopulationError(f"{path}: is not TOML: {error}") from None
+    data = read_toml(path, PopulationError)
     try:
         return _population({**data, **changes})
     except ValueError as error:

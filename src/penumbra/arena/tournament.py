@@ -29,7 +29,6 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -40,6 +39,7 @@ from penumbra.arena.match import Job
 from penumbra.arena.population import cores, known_keys, number_of, whole_number
 from penumbra.arena.table import Clock
 from penumbra.players import registry
+from penumbra.toml_file import read_toml
 
 FORMATS = ("round-robin", "gauntlet")
 ON_ERROR = ("lose", "replay")
@@ -111,14 +111,7 @@ class Tournament:
 def read_tournament(path: str | Path, **changes: Any) -> Tournament:
     """What a TOML file says, with `changes` instead of its own keys; `TournamentError` if something is wrong."""
     path = Path(path)
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TournamentError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise TournamentError(f"{path}: is not a text file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise TournamentError(f"{path}: is not TOML: {error}") from None
+    data = read_toml(path, TournamentError)
     try:
         return _tournament({**data, **changes}, path.parent)
     except ValueError as error:

@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from penumbra.dsmcp.settings import PRESETS, Settings, SettingsError
+from penumbra.toml_file import read_toml
 
 EVALUATORS = ("network", "heuristic")
 DEVICES = ("auto", "cpu", "cuda")
@@ -87,14 +87,7 @@ def from_table(table: Mapping[str, Any]) -> Configuration:
 
 
 def _read_file(path: Path) -> dict[str, Any]:
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigurationError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise ConfigurationError(f"{path}: is not a text file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{path}: is not TOML: {error}") from None
+    data = read_toml(path, ConfigurationError)
     try:
         return _read_table(data)
     except ConfigurationError as error:

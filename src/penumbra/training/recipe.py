@@ -28,7 +28,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +35,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from penumbra.network.architecture import Architecture
 from penumbra.network.weights import Weights
+from penumbra.toml_file import read_toml
 from penumbra.training.examples import ExampleSettings
 
 EVERYBODY, THE_BEST = "all", "top"
@@ -98,14 +98,7 @@ class Recipe:
 def read_recipe(path: str | Path, **training: Any) -> Recipe:
     """What a TOML file says; keywords come before its [training]."""
     path = Path(path)
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise RecipeError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise RecipeError(f"{path}: is not a text file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise RecipeError(f"{path}: is not TOML: {error}") from None
+    data = read_toml(path, RecipeError)
     tables = ("network", "training", "loss", "examples", "headsets")
     for key, value in data.items():
         if key not in tables:
