@@ -41,6 +41,7 @@ class Subject(StrEnum):
     SYNOPSIS = "synopsis"
     PLAYOUTS = "playouts"
     EXAMPLES = "examples"
+    NETWORK = "network"
     SEARCH = "search"
     ARENA = "arena"
 

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from penumbra.arena.table import Clock, play
+from penumbra.bench import network
 from penumbra.bench.search import middle_game
 from penumbra.dsmcp.domain import Legal
 from penumbra.network import choice, weights
@@ -215,3 +216,18 @@ def test_from_games_to_a_game(tmp_path: Path) -> None:
     ours = registry.make("penumbra", 1, Configuration(weights=str(lean), device="cpu", nodes=48))
     outcome = play(ours, registry.make("random", 2), Clock(None, 0.0))
     assert outcome.reason in ("king capture", "turn limit", "move limit"), outcome.detail
+
+
+def test_the_bench_measures_both_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "BATCH", 4)
+    monkeypatch.setattr(network, "OTHERS", (2,))
+    rows = network.run(0.01)
+    assert [row.name for row in rows] == ["network.lite", "network.lite.2", "network.full", "network.full.2"]
+    assert all(row.value > 0 and row.unit == "evaluations/s" for row in rows)
+    given = weights.load(LITE)
+    used = [
+        tensor.size
+        for name, tensor in given.tensors.items()
+        if tensor.ndim == 4 and (name.startswith("tower") or name.startswith("headsets.Top.policy"))
+    ]
+    assert network.operations(given.architecture) == 2 * 64 * sum(used)

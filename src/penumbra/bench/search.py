@@ -23,6 +23,7 @@ from penumbra.dsmcp import Settings
 from penumbra.dsmcp.belief import Belief
 from penumbra.dsmcp.domain import Evaluator
 from penumbra.dsmcp.playouts import Budget, Search
+from penumbra.network.choice import choose_device, network_evaluator
 from penumbra.network.heuristic import HeuristicEvaluator
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import action_to_code, parse_action
@@ -30,6 +31,7 @@ from penumbra.rbc.domain import ReconBlindChess, Situation
 from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
 
 SEED = 1
+CPU_BATCH = 64  # playouts at a time, where a CPU evaluates
 
 
 class Meter:
@@ -70,7 +72,7 @@ class Meter:
 
 
 def run(seconds: float) -> list[Row]:
-    """`search.heuristic`, `search.python_share` and, where torch is installed, `search.network`."""
+    """`search.heuristic`, `search.python_share` and `search.network`."""
     rows = []
     speed, share, note = measure(HeuristicEvaluator(), Settings(seed=SEED, in_flight=1), seconds)
     rows.append(Row("search.heuristic", speed, "nodes/s", note=f"heuristic evaluator, {note}"))
@@ -87,30 +89,25 @@ def run(seconds: float) -> list[Row]:
 
 
 def network_rows(seconds: float, batches: tuple[int, ...] = (256, 1024)) -> list[Row]:
-    """`search.network` with a network of random weights: 10 × 128 on a GPU, a small one on a CPU."""
-    try:
-        import torch
+    """`search.network`: on a GPU 10 × 128 with random weights, on a CPU the lite network that is shipped."""
+    if choose_device("auto") == "cpu":
+        evaluator: Evaluator = network_evaluator(None, "cpu", lambda headsets: "Top")
+        speed, _, note = measure(evaluator, Settings(b=CPU_BATCH, seed=SEED), seconds)
+        return [Row("search.network", speed, "nodes/s", note=f"shipped lite network, {threads()} CPU threads, {note}")]
+    import torch
 
-        from penumbra.network.architecture import Architecture
-        from penumbra.network.model import Network
-        from penumbra.network.torch_evaluator import TorchEvaluator
-    except ImportError:
-        return []
-    cuda = torch.cuda.is_available()
-    shape = (128, 10) if cuda else (32, 4)
+    from penumbra.network.architecture import Architecture
+    from penumbra.network.model import Network
+    from penumbra.network.torch_evaluator import TorchEvaluator
+
     torch.manual_seed(SEED)
-    device = "cuda" if cuda else "cpu"
-    evaluator = TorchEvaluator(Network(Architecture(*shape)), device)
-    name = torch.cuda.get_device_name() if cuda else f"{threads()} CPU threads"
+    evaluator = TorchEvaluator(Network(Architecture(128, 10)), "cuda")
     rows = []
-    for b in batches if cuda else (32,):
-        settings = Settings(b=b, seed=SEED, in_flight=3 if cuda else 2)
-        speed, _, note = measure(evaluator, settings, seconds)
-        rows.append(
-            Row("search.network", speed, "nodes/s", note=f"{shape[1]}x{shape[0]} random weights, {name}, {note}")
-        )
-    if cuda:
-        rows.append(refill_row(evaluator, Settings(seed=SEED, b=1024)))
+    for b in batches:
+        speed, _, note = measure(evaluator, Settings(b=b, seed=SEED, in_flight=3), seconds)
+        what = f"10x128 random weights, {torch.cuda.get_device_name()}, {note}"
+        rows.append(Row("search.network", speed, "nodes/s", note=what))
+    rows.append(refill_row(evaluator, Settings(seed=SEED, b=1024)))
     return rows
 
 

@@ -1,0 +1,50 @@
+"""How fast the shipped networks evaluate information states on this machine's CPU, by the size of the batch."""
+
+from __future__ import annotations
+
+from penumbra.bench.report import Row, rate
+from penumbra.bench.search import middle_game
+from penumbra.core import threads
+from penumbra.dsmcp.domain import Legal
+from penumbra.network import weights
+from penumbra.network.architecture import PLANES, Architecture
+from penumbra.network.onnx_evaluator import OnnxEvaluator
+
+BATCH = 256
+OTHERS = (1, 64)  # batches that are measured as well
+
+
+def run(seconds: float) -> list[Row]:
+    """`network.lite` and `network.full` at batch 256, and each at smaller batches."""
+    rows = []
+    for name, path in (("lite", weights.LITE), ("full", weights.FULL)):
+        given = weights.load(path)
+        evaluator = OnnxEvaluator(given, threads=threads())
+        for batch in (BATCH, *OTHERS):
+            speed = _speed(evaluator, batch, seconds)
+            a = given.architecture
+            note = f"{a.n_depth}x{a.n_width}, batch {batch}, {threads()} threads, "
+            note += f"{speed * operations(a) / 1e9:,.0f} billion operations a second"
+            rows.append(
+                Row(f"network.{name}" + ("" if batch == BATCH else f".{batch}"), speed, "evaluations/s", note=note)
+            )
+    return rows
+
+
+def _speed(evaluator: OnnxEvaluator, batch: int, seconds: float) -> float:
+    _, particles = middle_game(batch)
+    features, legal = particles.synopsis(), Legal(*particles.legal())
+    evaluator.evaluate(features, legal, False)  # warm
+
+    def work() -> int:
+        evaluator.evaluate(features, legal, False)
+        return batch
+
+    return rate(work, seconds)
+
+
+def operations(a: Architecture) -> int:
+    """Multiplications and additions of one evaluation: the tower's convolutions and the policy's, the rest is small."""
+    width = a.n_width
+    weights_used = 9 * (PLANES * width + (2 * a.n_depth - 1) * width * width + 2 * width * width) + PLANES * width
+    return 2 * 64 * (weights_used + 65 * width)
