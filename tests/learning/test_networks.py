@@ -228,6 +228,6 @@ def test_the_bench_measures_both_networks(monkeypatch: pytest.MonkeyPatch) -> No
     used = [
         tensor.size
         for name, tensor in given.tensors.items()
-        if tensor.ndim == 4 and (name.startswith("tower") or name.startswith("headsets.Top.policy"))
+        if tensor.ndim == 4 and name.startswith(("tower", "headsets.Top.policy"))
     ]
     assert network.operations(given.architecture) == 2 * 64 * sum(used)
