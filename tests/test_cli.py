@@ -19,7 +19,7 @@ from penumbra.terminal.board import plain_board, rich_board
 from penumbra.terminal.frames import frames_of
 
 ROOT = Path(__file__).parent.parent
-QUICK = ("--white", "hunter", "--black", "random")
+QUICK = ("--white", "hunter", "--black", "random", "--seed", "1")
 
 
 def run(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
