@@ -24,7 +24,7 @@ lint: build
 	$(BIN)/clang-format --dry-run -Werror $(NATIVE)
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
 # Play, watch and review in the browser.
 play: build
