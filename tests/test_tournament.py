@@ -167,13 +167,13 @@ def test_a_fault_of_the_harness_is_nobodys_loss_and_is_played_the_next_time(tmp_
 
 
 def test_many_games_take_no_more_memory_or_files(tmp_path: Path) -> None:
-    """Of this process and of its two workers, from the first fifth of the games to the last."""
+    """Of this process and of the larger of its two workers, from half of the games to the last: one may start late."""
     tournament = quick(1_000 // 3 + 1 if EVIDENCE else 40, workers=2)
     seen: list[list[tuple[int, int]]] = []
     others = set(_children(os.getpid()))  # what earlier tests have left
 
     def look(standing: organiser.Standing) -> None:
-        if standing.played in (standing.target // 5, standing.target - 2):  # the last is played by one of the workers
+        if standing.played in (standing.target // 2, standing.target - 2):  # the last is played by one of the workers
             workers = sorted(int(pid) for pid in _children(os.getpid()) if pid not in others)
             seen.append([_held(pid) for pid in (os.getpid(), *workers)])
 
@@ -182,7 +182,8 @@ def test_many_games_take_no_more_memory_or_files(tmp_path: Path) -> None:
     first, last = seen
     assert len(first) == len(last) >= 3
     assert [files for _, files in last] == [files for _, files in first]
-    assert all(after - before < 4_000 for (before, _), (after, _) in zip(first, last, strict=True)), (first, last)
+    assert last[0][0] - first[0][0] < 4_000, (first, last)
+    assert max(last[1:])[0] - max(first[1:])[0] < 4_000, (first, last)
 
 
 def _held(pid: int) -> tuple[int, int]:
