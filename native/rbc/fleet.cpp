@@ -51,8 +51,7 @@ class Fleet::Seat {
     knower.set = knower.set.apply_move(game.last_request(), game.last_outcome());
     Knower& next = knowers_[game.turn()];
     next.memory.opponent_moved(game.capture());
-    if (game.plies() > 1 || next.set.owner() != kWhite)
-      next.set = next.set.expand(game.capture(), {settings_.cap, random_.next(), &game.other()});
+    next.set = next.set.expand(game.capture(), {settings_.cap, random_.next(), &game.other()});
   }
 
   const std::int64_t number;

@@ -23,7 +23,6 @@ from penumbra.dsmcp.domain import Evaluator, Legal
 
 SOURCE = "selfplay"
 NAME = "Network"
-MARK = "selfplay"  # of a run, in the archive
 
 
 @dataclass(frozen=True)
@@ -72,8 +71,7 @@ def play(
         finished = fleet.take_finished()
         for number, record in finished:
             record.white_name, record.black_name = (NAME + headset for headset, _ in cast[number])
-        run = f"{MARK} {plan}"
-        archive.add(NewGame(record, SOURCE, made=(run, number)) for number, record in finished)
+        archive.add(NewGame(record, SOURCE, made=(str(plan), number)) for number, record in finished)
         done += len(finished)
         report(done, steps)
     return steps
