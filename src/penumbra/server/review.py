@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from penumbra.core import START_FEN, Game, GameRecord
-from penumbra.rbc.actions import code_to_action
 from penumbra.rbc.marginals import opposing_pieces
+from penumbra.rbc.replaying import replay
 from penumbra.rbc.tracker import ImpossibleObservation, Tracker
 from penumbra.server.messages import PROTOCOL, ColorName, color_name
 from penumbra.server.telling import Event, Teller
@@ -98,18 +98,7 @@ def header(record: GameRecord) -> dict[str, Any]:
 
 def steps_of(data: bytes) -> Iterator[dict[str, Any]]:
     """The steps of a recorded game, given by its record's bytes; the last turn may lack its move."""
-    record = GameRecord.from_bytes(data)
-    game = Game(record.start_fen or None, None, None)
-    reviewer = Reviewer(game.fen())
-    moves = record.moves
-    for i, square in enumerate(record.senses):
-        color = game.turn
-        sense = square if square >= 0 else None
-        contents = [content for _, content in game.sense(sense)]
-        yield reviewer.sensed(game, color, sense, contents)
-        if i < len(moves):
-            _, capture = game.move(code_to_action(moves[i]), moves[i] >> 12)
-            yield reviewer.moved(game, color, moves[i], game.last_taken, capture)
+    return replay(GameRecord.from_bytes(data), Reviewer)
 
 
 def review_of(record: GameRecord) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from penumbra.core import Game, GameRecord
 from penumbra.rbc.actions import code_to_action, code_to_uci, sense_window, square_name, view, view_code
+from penumbra.rbc.replaying import replay
 from penumbra.rbc.tracker import ImpossibleObservation, Tracker
 from penumbra.terminal.board import plain_board, rich_board
 
@@ -118,17 +119,7 @@ class Shadows:
 
 def frames_of(record: GameRecord, cap: int = CAP) -> Iterator[Frame]:
     """The frames of a recorded game, two for each turn; the last turn may lack its move."""
-    game = Game(record.start_fen or None, None, None)
-    shadows = Shadows(game.fen(), cap)
-    moves = record.moves
-    for i, square in enumerate(record.senses):
-        color = game.turn
-        sense = square if square >= 0 else None
-        contents = [content for _, content in game.sense(sense)]
-        yield shadows.sensed(game, color, sense, contents)
-        if i < len(moves):
-            _, capture = game.move(code_to_action(moves[i]), moves[i] >> 12)
-            yield shadows.moved(game, color, moves[i], game.last_taken, capture)
+    return replay(record, lambda fen: Shadows(fen, cap))
 
 
 def result_line(winner: bool | None, reason: str | None) -> str:
