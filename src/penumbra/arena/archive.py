@@ -225,9 +225,15 @@ class Archive:
         return sum(self.add(batch) for batch in _batches(games))
 
     def games(
-        self, *, player: str | None = None, source: str | None = None, validation: bool | None = None
+        self,
+        *,
+        player: str | None = None,
+        source: str | None = None,
+        validation: bool | None = None,
+        after: int = 0,
     ) -> Iterator[ArchivedGame]:
-        """Games in the order they came: of one player, of one source, of the validation tenth or of the rest.
+        """Games in the order they came: of one player, of one source, of the validation tenth or of the rest; those
+        with ids past `after`.
 
         Games are read a page at a time, so that a long look neither keeps the writer waiting nor fills the memory.
         """
@@ -242,7 +248,7 @@ class Archive:
             conditions.append("validation = ?")
             values.append(str(int(validation)))
         query = f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY game.id LIMIT {PAGE}"
-        last = 0
+        last = after
         while True:
             with _explained(self.path):
                 rows = self._db.execute(query, (last, *values)).fetchall()

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from penumbra.core import NodeTable
 from penumbra.dsmcp.belief import Belief, BeliefCounters
 from penumbra.dsmcp.domain import Domain, Evaluator, Floats, Ints, L, X
-from penumbra.dsmcp.playouts import Budget, Counters, Root, Search, final_choice, largest
+from penumbra.dsmcp.playouts import Budget, Counters, Root, Search, final_choice, policy_choice
 from penumbra.dsmcp.settings import Settings
 
 REFILL_SHARE = 1 / 3  # of a step's time
@@ -125,7 +125,7 @@ class Agent(Generic[X, L]):
         search_began = time.monotonic()
         root = search.prepare_root(actions, settings.b)
         if not s.playouts:
-            action = int(actions[largest(root.pi, self.rng)])
+            action = policy_choice(root, s, self.rng)
             return self.decide(action, "policy", actions, began, root, search.counters)
         limit = nodes if nodes is not None else (1 if seconds is None else float("inf"))
         search.run(root, Budget(deadline, limit))

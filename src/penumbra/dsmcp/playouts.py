@@ -268,12 +268,20 @@ def final_choice(table: NodeTable, root: Root, settings: Settings, rng: np.rando
     n, q = statistics[:, 0], statistics[:, 1]
     visited = n > 0
     if not visited.any():
-        return int(root.actions[largest(root.pi, rng)])
+        return policy_choice(root, settings, rng)
     if settings.choice == "proportional":
         return int(rng.choice(root.actions, p=np.where(visited, n, 0) / n[visited].sum()))
     score = {"total": q, "mean": q / np.maximum(n, 1e-9), "visits": n}[settings.choice]
     best = np.flatnonzero(visited & (score == score[visited].max()))
     return int(root.actions[best[largest(root.pi[best], rng)]])
+
+
+def policy_choice(root: Root, settings: Settings, rng: np.random.Generator) -> int:
+    """What π̄ says without playouts: its largest, or in proportion to it."""
+    if settings.choice == "proportional":
+        pi = root.pi.astype(np.float64)
+        return int(rng.choice(root.actions, p=pi / pi.sum()))
+    return int(root.actions[largest(root.pi, rng)])
 
 
 def largest(pi: Floats, rng: np.random.Generator) -> int:

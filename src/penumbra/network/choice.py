@@ -1,6 +1,7 @@
 """Which network plays: the lite one on a CPU, the full one on CUDA, or weights that the user names.
 
-Weights and evaluators are made once for each process and shared by all its games.
+Weights and evaluators are made once for each process and shared by all its games; with `device = "unix:SOCKET"` an
+inference process (`penumbra.network.shared`) has them, for the games of many.
 """
 
 from __future__ import annotations
@@ -12,28 +13,81 @@ from pathlib import Path
 
 from penumbra.core import threads
 from penumbra.dsmcp.domain import Evaluator
+from penumbra.network.shared import SCHEME, EvaluatorOf, SharedEvaluator, headsets_at
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError, load
 
+OWN = ("Penumbra", "Top")  # headsets
 Recognise = Callable[[tuple[str, ...]], str]  # the headset that stands for the opponent, of those there are
 
 
 def network_evaluator(weights: str | None, device: str, recognise: Recognise) -> Evaluator:
-    """An evaluator with π of `Top`, ν of `All` and τ̂ of the headset recognised; WeightsError if there can be none."""
+    """An evaluator with our π, ν of `All` and τ̂ of the headset recognised; WeightsError if there can be none."""
+    if device.startswith(SCHEME):
+        return _ask(device.removeprefix(SCHEME), recognise)
     where = choose_device(device)
-    path = str(weights) if weights else str(FULL if where == "cuda" else LITE)
+    path = _path(weights, where)
     names = _load(path).architecture.headsets
-    policy = "Top" if "Top" in names else names[0]
-    return _make(path, where, policy, recognise(names), threads())
+    return _make(path, where, own_headset(names), recognise(names), threads())
 
 
 def policy_evaluator(weights: str | None, device: str, headset: str) -> Evaluator:
     """An evaluator with the policy of one headset for both players."""
+    if device.startswith(SCHEME):
+        address = device.removeprefix(SCHEME)
+        _check_headset(address, headset, _headsets_at(address))
+        return _shared(address, headset, headset)
     where = choose_device(device)
-    path = str(weights) if weights else str(FULL if where == "cuda" else LITE)
-    names = _load(path).architecture.headsets
+    path = _path(weights, where)
+    _check_headset(path, headset, _load(path).architecture.headsets)
+    return _make(path, where, headset, headset, threads())
+
+
+def own_headset(names: tuple[str, ...]) -> str:
+    """Whose policy is our π: the one that has learned from its own games, else that of the best players."""
+    return next((name for name in OWN if name in names), names[0])
+
+
+def loader(weights: str | None, device: str, cores: int) -> Callable[[str | None], tuple[tuple[str, ...], EvaluatorOf]]:
+    """For an inference process: headsets and evaluators of a file of weights, of those given here to begin with."""
+    where = choose_device(device)
+
+    def load_from(path: str | None) -> tuple[tuple[str, ...], EvaluatorOf]:
+        path = path or _path(weights, where)
+        loaded = _read(path)
+        names = loaded.architecture.headsets
+
+        def evaluator_of(headset: str) -> Evaluator:
+            _check_headset(path, headset, names)
+            return _evaluator(loaded, where, headset, headset, cores)
+
+        return names, evaluator_of
+
+    return load_from
+
+
+def _path(weights: str | None, where: str) -> str:
+    return str(weights) if weights else str(FULL if where == "cuda" else LITE)
+
+
+def _check_headset(path: str, headset: str, names: tuple[str, ...]) -> None:
     if headset not in names:
         raise WeightsError(f"{path}: there is no headset {headset!r}; there are {', '.join(names)}")
-    return _make(path, where, headset, headset, threads())
+
+
+@functools.lru_cache(maxsize=4)
+def _headsets_at(address: str) -> tuple[str, ...]:
+    return headsets_at(address)
+
+
+def _ask(address: str, recognise: Recognise) -> Evaluator:
+    names = _headsets_at(address)
+    policy, opponent = own_headset(names), recognise(names)
+    return _shared(address, policy, opponent if opponent in names else policy)
+
+
+@functools.lru_cache(maxsize=32)
+def _shared(address: str, policy: str, opponent: str) -> Evaluator:
+    return SharedEvaluator(address, policy, opponent)
 
 
 def choose_device(device: str) -> str:
@@ -56,6 +110,10 @@ def _sees_gpu() -> bool:
 
 @functools.lru_cache(maxsize=4)
 def _load(path: str) -> Weights:
+    return _read(path)
+
+
+def _read(path: str) -> Weights:
     if not Path(path).exists():
         raise WeightsError(f"{path}: there are no weights; name others, or use evaluator = heuristic")
     return load(path)
@@ -63,7 +121,10 @@ def _load(path: str) -> Weights:
 
 @functools.lru_cache(maxsize=32)
 def _make(path: str, device: str, policy: str, opponent: str, cores: int) -> Evaluator:
-    weights = _load(path)
+    return _evaluator(_load(path), device, policy, opponent, cores)
+
+
+def _evaluator(weights: Weights, device: str, policy: str, opponent: str, cores: int) -> Evaluator:
     names = weights.architecture.headsets
     value = "All" if "All" in names else names[0]
     opponent = opponent if opponent in names else policy

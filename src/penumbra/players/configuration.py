@@ -3,7 +3,7 @@
     preset = "mixture"        # mixture, tree, cache, network or simple
     evaluator = "network"     # or "heuristic": material and captures, without weights
     weights = "my.safetensors"  # left out, those that come with the program: lite on a CPU, full on CUDA
-    device = "auto"           # cpu, cuda, or auto: cuda where there is one
+    device = "auto"           # cpu, cuda, auto (cuda where there is one), or "unix:SOCKET" of an inference process
     seconds = 2.0             # for each step; left out, a share of what the clock allows
     nodes = 10000             # evaluations for each step, instead of seconds; b and n_particles shrink to suit
     recognize_as = "auto"     # whose policy the opponent is taken to have: a name, "none", or "auto" by its own name
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from penumbra.dsmcp.settings import PRESETS, Settings, SettingsError
+from penumbra.network.shared import SCHEME
 from penumbra.toml_file import read_toml
 
 EVALUATORS = ("network", "heuristic")
@@ -133,6 +134,12 @@ def _one_of(names: tuple[str, ...]) -> Callable[[Any], str]:
     return read
 
 
+def _device(value: Any) -> str:
+    if isinstance(value, str) and value.startswith(SCHEME) and len(value) > len(SCHEME):
+        return value
+    return _one_of((*DEVICES, f"{SCHEME}SOCKET"))(value)
+
+
 def _seconds(value: Any) -> float:
     try:
         seconds = math.nan if isinstance(value, bool) else float(value)
@@ -175,7 +182,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "preset": _one_of(tuple(PRESETS)),
     "evaluator": _one_of(EVALUATORS),
     "weights": _text,
-    "device": _one_of(DEVICES),
+    "device": _device,
     "seconds": _seconds,
     "nodes": _count(1),
     "recognize_as": _text,

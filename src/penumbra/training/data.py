@@ -36,6 +36,12 @@ class Batch:
     soon: Tensor  # float32[B, 2] won, lost soon
     pieces: Tensor  # int64[B, 12]
 
+    def __len__(self) -> int:
+        return len(self.target)
+
+    def take(self, rows: Tensor) -> Batch:
+        return Batch(*(getattr(self, column)[rows] for column in COLUMNS))
+
 
 COLUMNS = {  # of a table: as in a batch, but narrow
     "planes": (torch.int64, (104,)),
@@ -128,17 +134,8 @@ class Table:
         fitting = cleaned.examples.take(np.flatnonzero(np.diff(cleaned.examples.legal_offsets) <= MOST_LEGAL))
         examples, chosen = self._wanted(fitting, records)
         start, stop = self.tally.kept, self.tally.kept + len(examples)
-        legal, target = pad_legal(examples)
-        values = {
-            "planes": examples.synopses.view(np.int64),
-            "legal": legal,
-            "target": target,
-            "outcome": examples.outcomes,
-            "soon": np.stack([examples.soon_won, examples.soon_lost], axis=1),
-            "pieces": examples.piece_counts,
-        }
-        for name, value in values.items():
-            self.columns[name][start:stop] = torch.from_numpy(np.ascontiguousarray(value)).to(self.device)
+        for name, value in narrow_columns(examples).items():
+            self.columns[name][start:stop] = value.to(self.device)
         for headset, mask in chosen.items():
             rows = torch.from_numpy((np.flatnonzero(mask) + start).astype(np.int32))
             count = self.counts[headset]
@@ -156,25 +153,49 @@ class Table:
         some = np.logical_or.reduce(list(masks.values()))
         return examples.take(np.flatnonzero(some)), {headset: mask[some] for headset, mask in masks.items()}
 
-    def draw(self, headset: str, size: int, generator: torch.Generator) -> Batch:
+    def draw(self, headset: str, size: int, generator: torch.Generator | None) -> Batch:
         """A random batch of one headset, with replacement."""
         chosen = torch.randint(self.counts[headset], (size,), generator=generator, device=self.device)
         return self.take(self.rows[headset][chosen].long())
 
     def take(self, rows: Tensor) -> Batch:
-        c = {name: column[rows] for name, column in self.columns.items()}
-        return Batch(
-            c["planes"],
-            c["legal"].long(),
-            c["target"].long(),
-            c["outcome"].float(),
-            c["soon"].float(),
-            c["pieces"].long(),
-        )
+        return wide_batch({name: column[rows] for name, column in self.columns.items()})
 
     def in_order(self, headset: str, size: int) -> Iterator[Batch]:
         for rows in self.rows[headset][: self.counts[headset]].split(size):
             yield self.take(rows.long())
+
+
+def narrow_columns(examples: Examples) -> dict[str, Tensor]:
+    """The columns of a table; no row may have more than MOST_LEGAL actions."""
+    legal, target = pad_legal(examples)
+    columns = {
+        "planes": examples.synopses.view(np.int64),
+        "legal": legal,
+        "target": target,
+        "outcome": examples.outcomes,
+        "soon": np.stack([examples.soon_won, examples.soon_lost], axis=1),
+        "pieces": examples.piece_counts,
+    }
+    return {name: torch.from_numpy(np.ascontiguousarray(column)) for name, column in columns.items()}
+
+
+def wide_batch(columns: Mapping[str, Tensor]) -> Batch:
+    """Narrow columns as what a loss reads."""
+    c = columns
+    return Batch(
+        c["planes"],
+        c["legal"].long(),
+        c["target"].long(),
+        c["outcome"].float(),
+        c["soon"].float(),
+        c["pieces"].long(),
+    )
+
+
+def batch_of(examples: Examples, device: torch.device) -> Batch:
+    """All of some examples, in their order."""
+    return wide_batch({name: column.to(device) for name, column in narrow_columns(examples).items()})
 
 
 def top_players(records: Iterable[GameRecord]) -> list[str]:

@@ -136,7 +136,7 @@ def main() -> int:
     parser.add_argument("--cap", type=int, default=1000, help="states tracked by each player")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--weights", help="left out, those that come with the program")
-    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, or unix:SOCKET of an inference process")
     given = parser.parse_args()
     try:
         plan = SelfPlay(

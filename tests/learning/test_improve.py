@@ -1,0 +1,185 @@
+"""Improvement by play: advantages by hand, what a round teaches, and the loop from games to served weights."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from penumbra.arena.archive import Archive
+from penumbra.core import GameRecord
+from penumbra.network import weights as weights_file
+from penumbra.network.architecture import Architecture
+from penumbra.network.model import Network, to_weights
+from penumbra.network.weights import Weights, WeightsError
+from penumbra.training.improve import (
+    HEADSET,
+    OWN_PLAYERS,
+    Improvement,
+    Learner,
+    NewGames,
+    advantages,
+    anchor_table,
+    scores,
+    with_headset,
+)
+from tests.learning.games import make_archive, records
+
+torch.set_num_threads(1)
+SOURCE = str(Path(__file__).parents[2] / "src")
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": SOURCE}
+POPULATION = """
+games = 100000
+opening_plies = 2
+ply_limit = 20
+[[player]]
+name = "Penumbra"
+kind = "penumbra:network"
+weight = 3.0
+settings = { nodes = 1, cap = 1000, device = "DEVICE", settings = { b = 1, choice = "proportional" } }
+[[player]]
+name = "Wild"
+kind = "random"
+"""
+
+
+def tiny() -> Weights:
+    torch.manual_seed(0)
+    return to_weights(Network(Architecture(8, 2, ("All", "Top", "Wild"))), {"commit": "none"})
+
+
+def own_games(n: int = 12) -> list[GameRecord]:
+    """Games in which the learner has Trout's place."""
+    games = []
+    for record in records():
+        copy = GameRecord.from_bytes(record.to_bytes())
+        if "Trout" in (copy.white_name, copy.black_name):
+            copy.white_name = HEADSET if copy.white_name == "Trout" else copy.white_name
+            copy.black_name = HEADSET if copy.black_name == "Trout" else copy.black_name
+            games.append(copy)
+    return games[:n]
+
+
+def test_advantages_are_sums_of_rises_in_value() -> None:
+    values = np.array([0.1, 0.3, -0.2, 0.5, 0.0], np.float32)
+    outcomes = np.array([1, 1, 1, -1, -1], np.float32)
+    sequences = np.array([4, 4, 4, 7, 7])
+    lam = 0.5
+    rises = [0.3 - 0.1, -0.2 - 0.3, 1 + 0.2, 0.0 - 0.5, -1 - 0.0]
+    expected = [
+        rises[0] + lam * rises[1] + lam**2 * rises[2],
+        rises[1] + lam * rises[2],
+        rises[2],
+        rises[3] + lam * rises[4],
+        rises[4],
+    ]
+    np.testing.assert_allclose(advantages(values, outcomes, sequences, lam), expected, rtol=1e-5)
+    np.testing.assert_allclose(advantages(values, outcomes, sequences, 1.0), outcomes - values, rtol=1e-5)
+
+
+def test_the_new_headset_begins_as_a_copy() -> None:
+    given = tiny()
+    more = with_headset(given)
+    assert more.architecture.headsets == ("All", "Top", "Wild", HEADSET)
+    for name, tensor in more.tensors.items():
+        if name.startswith(f"headsets.{HEADSET}."):
+            assert (tensor == given.tensors[name.replace(HEADSET, "Top")]).all()
+    assert json.loads(more.about["players"])[HEADSET] == list(OWN_PLAYERS)
+    assert with_headset(more) is more
+    with pytest.raises(WeightsError, match="no headset 'Nobody'"):
+        with_headset(given, "Other", "Nobody")
+
+
+def test_a_round_makes_good_actions_likelier_and_bad_ones_rarer(tmp_path: Path) -> None:
+    learner = Learner(tiny(), replace(Improvement(), batch=256, epochs=8, most_divergence=10.0), "cpu")
+    games = own_games()
+    played = learner.prepare(games)
+    assert len(played.own) == len(played.advantage) == len(played.before) > 200
+    assert abs(float(played.advantage.mean())) < 0.05 and 0.9 < float(played.advantage.std()) < 1.1
+    statistics = {k: v.clone() for k, v in learner.network.state_dict().items() if "running" in k}
+    anchors = anchor_table(tiny(), [make_archive(tmp_path / "games.db")], 10, learner.plan.examples, "cpu")
+    learned = learner.learn(played, anchors)
+    assert learned["updates"] > 4 and learned["divergence"] > 0
+    batch = played.rows(played.own)
+    with torch.no_grad():
+        policy, _ = learner.network.headset(HEADSET).predict(learner.tower(batch))
+        now = learner.log_policy(policy, batch).gather(1, batch.target[:, None]).squeeze(1)
+    change = (now - played.before).numpy()
+    gain = played.advantage.numpy()
+    assert change[gain > 0.5].mean() > 0 > change[gain < -0.5].mean()
+    assert all((learner.network.state_dict()[k] == v).all() for k, v in statistics.items())
+
+
+def test_a_round_stops_when_the_policy_has_gone_far() -> None:
+    learner = Learner(tiny(), replace(Improvement(), batch=128, epochs=50, most_divergence=1e-4), "cpu")
+    assert learner.learn(learner.prepare(own_games()), None)["updates"] < 50
+
+
+def test_scores_are_the_learners_against_others() -> None:
+    games = own_games()
+    table = scores(games)
+    assert set(table) <= {"Wild", "Hasty"} and sum(count for _, count in table.values()) == len(games)
+    wins = sum(((g.white_name if g.winner else g.black_name) == HEADSET) for g in games if g.winner is not None)
+    draws = sum(g.winner is None for g in games)
+    assert sum(points for points, _ in table.values()) == wins + draws / 2
+
+
+def test_new_games_are_seen_once(tmp_path: Path) -> None:
+    path = tmp_path / "games.db"
+    new = NewGames([path])
+    assert new() == []
+    make_archive(path, 5)
+    assert new() == []  # none of the learner's
+    assert new.last[path] == 5
+    with Archive.open(path) as archive:
+        assert [game.id for game in archive.games(after=3)] == [4, 5]
+
+
+def test_the_loop(tmp_path: Path) -> None:
+    """Games against a population and in bulk through one inference process, learned from, and served."""
+    weights_file.save(tiny(), tmp_path / "tiny.safetensors")
+    (tmp_path / "population.toml").write_text(POPULATION)
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "penumbra.training.improve", tmp_path / "tiny.safetensors", "--out", out]
+    command += [
+        "--population",
+        tmp_path / "population.toml",
+        "--workers",
+        "1",
+        "--selfplay",
+        HEADSET,
+        "--selfplay",
+        "Wild",
+    ]
+    command += ["--at-once", "8", "--selfplay-threads", "1", "--seconds", "12", "--games", "8", "--cap", "200"]
+    command += ["--archive", make_archive(tmp_path / "games.db"), "--anchor-games", "10", "--threads", "1"]
+    run = subprocess.run(
+        [*map(str, command)], env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    rounds = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+    assert rounds and all(entry["updates"] >= 1 for entry in rounds)
+    assert sum(sum(count for _, count in entry["scores"].values()) for entry in rounds) > 0
+    improved = weights_file.load(out / "weights.safetensors")
+    assert HEADSET in improved.architecture.headsets and "own games" in improved.about["improved"]
+    with Archive.open(out / "population.db") as archive:
+        assert len(archive) > 0
+
+
+def test_what_cannot_be_improved_is_refused(tmp_path: Path) -> None:
+    def refused(*arguments: object) -> str:
+        command = [sys.executable, "-m", "penumbra.training.improve", *map(str, arguments), "--seconds", "1"]
+        run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
+        assert run.returncode == 1 and run.stderr.count("\n") == 1, run.stderr
+        return run.stderr
+
+    out = ["--out", tmp_path / "out"]
+    assert "nobody to play with" in refused(weights_file.LITE, *out)
+    assert "has no auxiliary heads" in refused(weights_file.LITE, *out, "--selfplay", "Top")
