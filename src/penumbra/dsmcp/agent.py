@@ -113,14 +113,7 @@ class Agent(Generic[X, L]):
         deadline = float("inf") if seconds is None else began + seconds
         settings = self.scaled(seconds)
         self.table.new_decision()
-        if s.playouts:
-            refill_until = float("inf") if seconds is None else began + seconds * REFILL_SHARE
-            self.belief.refill(settings.n_particles, refill_until)
-        belief = self.belief.current.particles
-        if belief is None or not len(belief):
-            self.belief.fill_current(settings.n_particles)
-            belief = self.belief.current.particles
-        assert belief is not None
+        belief = self.refilled(settings.n_particles, began, seconds) if s.playouts else None
         search = Search(self.domain, self.evaluator, self.table, settings, self.rng, x, belief)
         search_began = time.monotonic()
         root = search.prepare_root(actions, settings.b)
@@ -134,6 +127,15 @@ class Agent(Generic[X, L]):
             self.speed = (search.counters.nodes + search.counters.ended) / elapsed
         action = final_choice(self.table, root, s, self.rng)
         return self.decide(action, "search", actions, began, root, search.counters)
+
+    def refilled(self, n: int, began: float, seconds: float | None) -> L:
+        """The current belief, refilled within its share of the step's time; never empty."""
+        self.belief.refill(n, float("inf") if seconds is None else began + seconds * REFILL_SHARE)
+        if not self.belief.current.count:
+            self.belief.fill_current(n)
+        particles = self.belief.current.particles
+        assert particles is not None
+        return particles
 
     def decide(
         self,

@@ -113,6 +113,9 @@ class Belief(Generic[X, L]):
         """The step before was taken (by us, if `action` is given), and X now stands as `x`."""
         self.current.action = action
         self.steps.append(Step(x))
+        if not self.settings.playouts:  # nobody asks for a belief
+            del self.steps[:-1]
+            return
         self.prune()
         self.forget()
 

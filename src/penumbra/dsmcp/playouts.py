@@ -121,7 +121,7 @@ class Search(Generic[X, L]):
         settings: Settings,
         rng: np.random.Generator,
         x: X,
-        belief: L,
+        belief: L | None,  # None where there are to be no playouts
     ) -> None:
         self.domain = domain
         self.evaluator = evaluator
@@ -185,6 +185,7 @@ class Search(Generic[X, L]):
         s, domain, table, rng = self.settings, self.domain, self.table, self.rng
         kind, ours = domain.kind(self.x), True
         d = np.full(b, s.d[kind])
+        assert self.belief is not None
         J = self.belief.take(rng.integers(len(self.belief), size=b))
         keyed = s.cut == "keyed"
         I = domain.draw(self.x, b, s.ell, self.salt if keyed else self.seed(), keyed, J)
