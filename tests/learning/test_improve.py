@@ -25,11 +25,12 @@ from penumbra.training.improve import (
     Improvement,
     Learner,
     NewGames,
-    advantages,
     anchor_table,
     scores,
     with_headset,
 )
+from penumbra.training.rollouts import Bulk, Steps, advantages, log_policy, network_input
+from penumbra.training.selfplay import NAME
 from tests.learning.games import make_archive, records
 
 torch.set_num_threads(1)
@@ -98,28 +99,70 @@ def test_the_new_headset_begins_as_a_copy() -> None:
 
 
 def test_a_round_makes_good_actions_likelier_and_bad_ones_rarer(tmp_path: Path) -> None:
-    learner = Learner(tiny(), replace(Improvement(), batch=256, epochs=8, most_divergence=10.0), "cpu")
-    games = own_games()
-    played = learner.prepare(games)
-    assert len(played.own) == len(played.advantage) == len(played.before) > 200
-    assert abs(float(played.advantage.mean())) < 0.05 and 0.9 < float(played.advantage.std()) < 1.1
-    statistics = {k: v.clone() for k, v in learner.network.state_dict().items() if "running" in k}
+    plan = replace(Improvement(), batch=256, epochs=8, most_divergence=10.0, learning_rate=0.0003, warm_up=0)
+    learner = Learner(tiny(), plan, "cpu")
+    played = learner.steps_of(own_games())
+    assert len(played) > 200
+    before = learner.network.state_dict()
+    statistics = {k: v.clone() for k, v in before.items() if "running" in k}
+    wild = before["headsets.Wild.policy.weight"].clone()
     anchors = anchor_table(tiny(), [make_archive(tmp_path / "games.db")], 10, learner.plan.examples, "cpu")
     learned = learner.learn(played, anchors)
     assert learned["updates"] > 4 and learned["divergence"] > 0
-    batch = played.rows(played.own)
-    with torch.no_grad():
-        policy, _ = learner.network.headset(HEADSET).predict(learner.tower(batch))
-        now = learner.log_policy(policy, batch).gather(1, batch.target[:, None]).squeeze(1)
-    change = (now - played.before).numpy()
+    assert abs(float(played.advantage.mean())) < 0.01 and 0.99 < float(played.advantage.std()) < 1.01
+    change = (log_of_actions(learner, played) - played.before).numpy()
     gain = played.advantage.numpy()
     assert change[gain > 0.5].mean() > 0 > change[gain < -0.5].mean()
-    assert all((learner.network.state_dict()[k] == v).all() for k, v in statistics.items())
+    after = learner.network.state_dict()
+    assert all((after[k] == v).all() for k, v in statistics.items())
+    assert (after["headsets.Wild.policy.weight"] != wild).any()  # it goes on imitating
+
+
+def log_of_actions(learner: Learner, steps: Steps) -> torch.Tensor:
+    with torch.no_grad():
+        x = learner.network.tower(network_input(steps.planes, torch.float32))
+        policy, _ = learner.network.headset(HEADSET).predict(x)
+    return log_policy(policy, steps.legal).gather(1, steps.target.long()[:, None]).squeeze(1)
 
 
 def test_a_round_stops_when_the_policy_has_gone_far() -> None:
     learner = Learner(tiny(), replace(Improvement(), batch=128, epochs=50, most_divergence=1e-4), "cpu")
-    assert learner.learn(learner.prepare(own_games()), None)["updates"] < 50
+    assert learner.learn(learner.steps_of(own_games()), None)["updates"] < 50
+
+
+def test_bulk_games_remember_each_step_as_it_was_played() -> None:
+    learner = Learner(tiny(), Improvement(), "cpu")
+    bulk = Bulk(learner.network, HEADSET, ["Wild", "All"], steps=300, at_once=6, cap=100, lam=1.0, seed=3)
+    steps = bulk.play()
+    own = [[n == NAME + HEADSET for n in (g.white_name, g.black_name)] for g in bulk.finished]
+    assert all(any(sides) for sides in own)  # in every game, as one side or both
+    assert {g.white_name for g in bulk.finished} | {g.black_name for g in bulk.finished} > {NAME + HEADSET}
+    assert len(steps) >= 300
+    actions = steps.legal.gather(1, steps.target.long()[:, None]).squeeze(1)
+    expected = []
+    for game, sides in zip(bulk.finished, own, strict=True):
+        for player in (True, False):
+            if sides[0 if player else 1]:
+                turns = (len(game.moves) + (1 if player else 0)) // 2
+                expected.append((2 * turns, 0.0 if game.winner is None else 1.0 if game.winner == player else -1.0))
+    assert len(steps) == sum(count for count, _ in expected)
+    assert steps.outcome.tolist() == [outcome for count, outcome in expected for _ in range(count)]
+    assert (actions[0::2] < 64).all() and (actions[1::2] >= 64).all()  # senses and moves take turns
+    torch.testing.assert_close(log_of_actions(learner, steps), steps.before, atol=1e-4, rtol=1e-4)
+
+
+def test_bulk_games_go_on_with_new_weights() -> None:
+    learner = Learner(tiny(), Improvement(), "cpu")
+    bulk = Bulk(learner.network, HEADSET, [], steps=50, at_once=4, cap=100)
+    assert bulk.against_itself == 1.0
+    bulk.play()
+    with torch.no_grad():
+        learner.network.headset(HEADSET).policy.weight.mul_(3)
+    bulk.refresh(learner.network)
+    for _ in range(700):  # until every game of the old weights has ended
+        list(bulk.step())
+    steps = bulk.play()
+    torch.testing.assert_close(log_of_actions(learner, steps), steps.before, atol=1e-4, rtol=1e-4)
 
 
 def test_scores_are_the_learners_against_others() -> None:
@@ -133,11 +176,11 @@ def test_scores_are_the_learners_against_others() -> None:
 
 def test_new_games_are_seen_once(tmp_path: Path) -> None:
     path = tmp_path / "games.db"
-    new = NewGames([path])
+    new = NewGames(path)
     assert new() == []
     make_archive(path, 5)
     assert new() == []  # none of the learner's
-    assert new.last[path] == 5
+    assert new.last == 5
     with Archive.open(path) as archive:
         assert [game.id for game in archive.games(after=3)] == [4, 5]
 
@@ -147,19 +190,11 @@ def test_the_loop(tmp_path: Path) -> None:
     weights_file.save(tiny(), tmp_path / "tiny.safetensors")
     (tmp_path / "population.toml").write_text(POPULATION)
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "penumbra.training.improve", tmp_path / "tiny.safetensors", "--out", out]
-    command += [
-        "--population",
-        tmp_path / "population.toml",
-        "--workers",
-        "1",
-        "--selfplay",
-        HEADSET,
-        "--selfplay",
-        "Wild",
-    ]
-    command += ["--at-once", "8", "--selfplay-threads", "1", "--seconds", "12", "--games", "8", "--cap", "200"]
-    command += ["--archive", make_archive(tmp_path / "games.db"), "--anchor-games", "10", "--threads", "1"]
+    command: list[object] = [sys.executable, "-m", "penumbra.training.improve", tmp_path / "tiny.safetensors"]
+    command += ["--out", out]
+    command += ["--population", tmp_path / "population.toml", "--workers", 1, "--opponent", "Wild", "--seconds", 10]
+    command += ["--at-once", 8, "--steps", 500, "--cap", 200, "--threads", 1]
+    command += ["--archive", make_archive(tmp_path / "games.db"), "--anchor-games", 10]
     run = subprocess.run(
         [*map(str, command)], env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
     )
@@ -169,8 +204,9 @@ def test_the_loop(tmp_path: Path) -> None:
     assert sum(sum(count for _, count in entry["scores"].values()) for entry in rounds) > 0
     improved = weights_file.load(out / "weights.safetensors")
     assert HEADSET in improved.architecture.headsets and "own games" in improved.about["improved"]
-    with Archive.open(out / "population.db") as archive:
-        assert len(archive) > 0
+    for games in ("population.db", "selfplay.db"):
+        with Archive.open(out / games) as archive:
+            assert len(archive) > 0
 
 
 def test_what_cannot_be_improved_is_refused(tmp_path: Path) -> None:
@@ -181,5 +217,6 @@ def test_what_cannot_be_improved_is_refused(tmp_path: Path) -> None:
         return run.stderr
 
     out = ["--out", tmp_path / "out"]
-    assert "nobody to play with" in refused(weights_file.LITE, *out)
-    assert "has no auxiliary heads" in refused(weights_file.LITE, *out, "--selfplay", "Top")
+    assert "has no auxiliary heads" in refused(weights_file.LITE, *out)
+    weights_file.save(tiny(), tmp_path / "tiny.safetensors")
+    assert "there is no headset Nobody" in refused(tmp_path / "tiny.safetensors", *out, "--opponent", "Nobody")

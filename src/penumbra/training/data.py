@@ -36,12 +36,6 @@ class Batch:
     soon: Tensor  # float32[B, 2] won, lost soon
     pieces: Tensor  # int64[B, 12]
 
-    def __len__(self) -> int:
-        return len(self.target)
-
-    def take(self, rows: Tensor) -> Batch:
-        return Batch(*(getattr(self, column)[rows] for column in COLUMNS))
-
 
 COLUMNS = {  # of a table: as in a batch, but narrow
     "planes": (torch.int64, (104,)),
@@ -159,7 +153,15 @@ class Table:
         return self.take(self.rows[headset][chosen].long())
 
     def take(self, rows: Tensor) -> Batch:
-        return wide_batch({name: column[rows] for name, column in self.columns.items()})
+        c = {name: column[rows] for name, column in self.columns.items()}
+        return Batch(
+            c["planes"],
+            c["legal"].long(),
+            c["target"].long(),
+            c["outcome"].float(),
+            c["soon"].float(),
+            c["pieces"].long(),
+        )
 
     def in_order(self, headset: str, size: int) -> Iterator[Batch]:
         for rows in self.rows[headset][: self.counts[headset]].split(size):
@@ -178,24 +180,6 @@ def narrow_columns(examples: Examples) -> dict[str, Tensor]:
         "pieces": examples.piece_counts,
     }
     return {name: torch.from_numpy(np.ascontiguousarray(column)) for name, column in columns.items()}
-
-
-def wide_batch(columns: Mapping[str, Tensor]) -> Batch:
-    """Narrow columns as what a loss reads."""
-    c = columns
-    return Batch(
-        c["planes"],
-        c["legal"].long(),
-        c["target"].long(),
-        c["outcome"].float(),
-        c["soon"].float(),
-        c["pieces"].long(),
-    )
-
-
-def batch_of(examples: Examples, device: torch.device) -> Batch:
-    """All of some examples, in their order."""
-    return wide_batch({name: column.to(device) for name, column in narrow_columns(examples).items()})
 
 
 def top_players(records: Iterable[GameRecord]) -> list[str]:

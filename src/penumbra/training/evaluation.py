@@ -105,7 +105,7 @@ def evaluate(network: Network, table: Table, most: int = 100_000, size: int = 20
 
 def accuracies(logits: Tensor, value: Tensor, batch: Batch) -> dict[str, tuple[float, int]]:
     """Each measure as (hits, of how many); drawn games have no winner."""
-    order = legal_logits(logits, batch).topk(5, dim=1).indices
+    order = legal_logits(logits, batch.legal).topk(5, dim=1).indices
     hits = order == batch.target[:, None]
     decided = batch.outcome != 0
     right = (value.sign() == batch.outcome.sign()) & decided

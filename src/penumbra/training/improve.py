@@ -1,15 +1,15 @@
-"""Improvement by play: `python -m penumbra.training.improve WEIGHTS --population CONFIG --archive GAMES --out FOLDER`.
+"""Improvement by play: `python -m penumbra.training.improve WEIGHTS --archive GAMES --out FOLDER --seconds S`.
 
-The headset `Penumbra` begins as a copy of `Top` and learns from its own games by proximal policy optimisation: against
-the built-in players of a population, played by the mill, and against itself and the other headsets, played in bulk. All
-games ask one inference process, which is given the new weights after each round; all go into archives.
+The headset `Penumbra` begins as a copy of `Top` and learns from its own games by proximal policy optimisation: games in
+bulk against itself and other headsets, and, if a population is given, games of the mill against the built-in players,
+through an inference process that is given the new weights after each round. All games go into archives.
 
-    Â   generalised advantage: the λ-weighted sum of what the value rises by, step by step, until the result
-    ρ   probability of the action now, divided by that before the round; clipped to 1 ± ε
+    Â   advantage of an action, see rollouts.py
+    ρ   probability of the action now, divided by that when it was played; clipped to 1 ± ε
 
-A round's games are made into examples by the native replayer like any others, so nothing but games is stored. The other
-headsets go on learning to imitate, or the tower would leave them behind; `All` learns from the new games too. The
-tower's statistics stay as they are.
+The other headsets go on learning to imitate, or the tower would leave them behind; `All` learns from the new games too.
+The tower's statistics stay as they are. Play and learning run side by side: a round's games are those of the weights
+before the last.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ import argparse
 import contextlib
 import json
 import os
+import queue
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,25 +31,24 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
-from torch import Tensor
 
-from penumbra.arena.archive import Archive
+from penumbra.arena.archive import Archive, NewGame
 from penumbra.core import GameRecord, set_threads
 from penumbra.network import weights as weights_file
 from penumbra.network.choice import OWN
-from penumbra.network.model import Heads, from_weights, to_weights, unpack
+from penumbra.network.model import from_weights, to_weights
 from penumbra.network.shared import inference_process, load_at
 from penumbra.network.weights import Weights, WeightsError
-from penumbra.training.data import MOST_LEGAL, Batch, Table, batch_of, players_of, top_players
-from penumbra.training.examples import ExampleSettings, make_examples, split
-from penumbra.training.loss import legal_logits, losses, total
-from penumbra.training.recipe import LossWeights, Plan, recipe_of
-from penumbra.training.selfplay import NAME
+from penumbra.training.data import Table, top_players
+from penumbra.training.examples import ExampleSettings, split
+from penumbra.training.loss import losses, total
+from penumbra.training.recipe import LossWeights, recipe_of
+from penumbra.training.rollouts import Bulk, Steps, log_policy, network_input, steps_of_games
+from penumbra.training.selfplay import NAME, SOURCE
 from penumbra.training.train import commit, read_games
 
 HEADSET, TEACHER = OWN
-OWN_PLAYERS = (HEADSET, f"{HEADSET}Twin", NAME + HEADSET)  # names under which it plays
+OWN_PLAYERS = (HEADSET, NAME + HEADSET)  # names under which it plays
 INTERRUPTED = 130
 
 
@@ -55,17 +56,20 @@ INTERRUPTED = 130
 class Improvement:
     """How play becomes weights."""
 
-    games: int = 1500  # of a round, at least
-    learning_rate: float = 0.0003
+    steps: int = 100_000  # of the learner's in bulk games of a round, at least
+    learning_rate: float = 0.0001
+    warm_up: int = 50  # updates
     weight_decay: float = 0.01
     batch: int = 2048
     epochs: int = 2
     clip: float = 0.2  # ε
     lam: float = 0.95  # λ
     entropy: float = 0.003
+    value: float = 0.5  # weight of its loss
+    anchoring: float = 0.5  # weight of imitation beside improvement
     most_divergence: float = 0.05  # a round ends when the policy has moved so far from the one that played
-    loss: LossWeights = field(default_factory=lambda: LossWeights(value=0.5))
-    examples: ExampleSettings = field(default_factory=lambda: ExampleSettings(cap=1000, settle=False))
+    loss: LossWeights = field(default_factory=lambda: LossWeights(value=0.3))  # of imitation
+    examples: ExampleSettings = field(default_factory=lambda: ExampleSettings(cap=500, settle=False))
     seed: int = 0
 
 
@@ -78,161 +82,138 @@ def with_headset(weights: Weights, name: str = HEADSET, like: str = TEACHER) -> 
         raise WeightsError(f"there is no headset {like!r} to begin from; there are {', '.join(a.headsets)}")
     prefix = f"headsets.{like}."
     copied = {
-        f"headsets.{name}.{k.removeprefix(prefix)}": t for k, t in weights.tensors.items() if k.startswith(prefix)
+        f"headsets.{name}.{key.removeprefix(prefix)}": tensor
+        for key, tensor in weights.tensors.items()
+        if key.startswith(prefix)
     }
     players = json.loads(weights.about.get("players", "{}")) | {name: list(OWN_PLAYERS)}
-    return Weights(
-        replace(a, headsets=(*a.headsets, name)),
-        weights.tensors | copied,
-        {**weights.about, "players": json.dumps(players)},
-    )
-
-
-def advantages(
-    values: NDArray[np.float32], outcomes: NDArray[np.float32], sequences: NDArray[np.int64], lam: float
-) -> NDArray[np.float32]:
-    """Â of each row. Rows of one sequence, a player's steps in a game, stand one after the other in order of play."""
-    result = np.empty_like(values)
-    after, following = 0.0, 0.0
-    for i in range(len(values) - 1, -1, -1):
-        if i == len(values) - 1 or sequences[i] != sequences[i + 1]:
-            after, following = float(outcomes[i]), 0.0
-        following = after - float(values[i]) + lam * following
-        result[i] = following
-        after = float(values[i])
-    return result
-
-
-@dataclass
-class Round:
-    """The steps of one round's games on the device."""
-
-    steps: Batch  # of every player
-    own: Tensor  # int64: which rows are the learner's
-    advantage: Tensor  # float32, along `own`: normalised
-    before: Tensor  # float32, along `own`: log probability of the action under the policy before the round
-
-    def rows(self, chosen: Tensor) -> Batch:
-        return self.steps.take(chosen)
+    about = {**weights.about, "players": json.dumps(players)}
+    return Weights(replace(a, headsets=(*a.headsets, name)), weights.tensors | copied, about)
 
 
 class Learner:
     def __init__(self, weights: Weights, plan: Improvement, device: str) -> None:
         torch.manual_seed(plan.seed)
         self.plan = plan
-        self.about = weights.about
+        self.about = with_headset(weights).about
         self.device = torch.device(device)
         self.network = from_weights(with_headset(weights)).to(self.device, memory_format=torch.channels_last)
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(), plan.learning_rate, weight_decay=plan.weight_decay
         )
-        self.rng = torch.Generator().manual_seed(plan.seed)
-        self.steps = 0
+        self.random = torch.Generator().manual_seed(plan.seed)
+        self.updates = 0
         self.games = 0
 
-    def tower(self, batch: Batch) -> Tensor:
-        planes = unpack(batch.planes, torch.float32).contiguous(memory_format=torch.channels_last)
-        x: Tensor = self.network.tower(planes)
-        return x
-
-    def autocast(self) -> torch.autocast:
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda")
-
-    def prepare(self, records: Sequence[GameRecord]) -> Round:
-        """Examples of the games, and what the policy and the value that played them say."""
-        examples = make_examples(records, self.plan.examples.with_seed(self.games))
-        examples = examples.take(np.flatnonzero(np.diff(examples.legal_offsets) <= MOST_LEGAL))
-        sequence = examples.games.astype(np.int64) * 2 + examples.players
-        examples = examples.take(np.argsort(sequence, kind="stable"))
-        sequence = np.sort(sequence, kind="stable")
-        steps = batch_of(examples, self.device)
-        mine = np.isin(players_of(examples, records), OWN_PLAYERS)
-        own = np.flatnonzero(mine)
-        logps, values = [], []
-        with torch.no_grad(), self.autocast():
-            for rows in torch.from_numpy(own).to(self.device).split(8192):
-                batch = steps.take(rows)
-                policy, value = self.network.headset(HEADSET).predict(self.tower(batch))
-                logps.append(self.log_policy(policy, batch).gather(1, batch.target[:, None]).squeeze(1))
-                values.append(value.float())
-        value = torch.cat(values).cpu().numpy()
-        gain = advantages(value, examples.outcomes[own].astype(np.float32), sequence[own], self.plan.lam)
-        fit = ~(examples.cut & (examples.set_sizes < self.plan.examples.limit))[own]
-        gain = (gain - gain[fit].mean()) / (gain[fit].std() + 1e-6)
-        kept = torch.from_numpy(np.flatnonzero(fit)).to(self.device)
-        self.games += len(records)
-        return Round(
-            steps,
-            torch.from_numpy(own).to(self.device)[kept],
-            torch.from_numpy(gain).to(self.device)[kept],
-            torch.cat(logps)[kept],
-        )
-
-    @staticmethod
-    def log_policy(policy: Tensor, batch: Batch) -> Tensor:
-        return F.log_softmax(legal_logits(policy, batch), dim=1)
-
-    def learn(self, played: Round, anchors: Table | None) -> dict[str, float]:
-        """The epochs of one round; means of what was lost and how far the policy went."""
-        plan, sums, count = self.plan, dict[str, float](), 0
-        n = len(played.own)
+    def learn(self, played: Steps, anchors: Table | None, left: float = 1.0) -> dict[str, float]:
+        """The epochs of one round, with the share of the time that is left; means of what came of it."""
+        plan, seen = self.plan, list[dict[str, float]]()
+        gain = played.advantage
+        played.advantage = (gain - gain.mean()) / (gain.std() + 1e-6)
         for _ in range(plan.epochs):
-            order = torch.randperm(n, generator=self.rng).to(self.device)
+            order = torch.randperm(len(played), generator=self.random).to(self.device)
             for some in order.split(plan.batch):
-                if len(some) < plan.batch // 2 < n:
+                if len(some) < plan.batch // 2 < len(played):
                     continue  # too few to tell much
-                parts = self.update(played, some, anchors)
-                count += 1
-                for name, value in parts.items():
-                    sums[name] = sums.get(name, 0.0) + value
-                if parts["divergence"] > plan.most_divergence:
-                    return {name: value / count for name, value in sums.items()} | {"updates": count}
-        return {name: value / count for name, value in sums.items()} | {"updates": count}
+                rate = plan.learning_rate * (0.1 + 0.9 * left) * min(1.0, (self.updates + 1) / (plan.warm_up + 1))
+                for group in self.optimizer.param_groups:
+                    group["lr"] = rate
+                seen.append(self.update(played.take(some), anchors))
+                if seen[-1]["divergence"] > plan.most_divergence:
+                    break
+            else:
+                continue
+            break
+        means = {name: float(np.mean([parts[name] for parts in seen])) for name in seen[0]}
+        return {"updates": len(seen), **means}
 
-    def update(self, played: Round, some: Tensor, anchors: Table | None) -> dict[str, float]:
-        """One step of the optimiser: the own headset, `All` on the same games, and one that imitates."""
+    def update(self, batch: Steps, anchors: Table | None) -> dict[str, float]:
+        """One step of the optimiser: the own headset, `All` on the same steps, every other time one that imitates."""
         plan = self.plan
         self.optimizer.zero_grad(set_to_none=True)
-        batch = played.rows(played.own[some])
-        with self.autocast():
-            heads: Heads = self.network.headset(HEADSET)(self.tower(batch))
-            parts = losses(heads, batch)
-        log_policy = self.log_policy(heads.policy, batch)
-        now = log_policy.gather(1, batch.target[:, None]).squeeze(1)
-        ratio = torch.exp(now - played.before[some])
-        gain = played.advantage[some]
+        x = self.network.tower(network_input(batch.planes, torch.float32))
+        target = batch.target.long()
+        policy, value = self.network.headset(HEADSET).predict(x)
+        logs = log_policy(policy, batch.legal)
+        now = logs.gather(1, target[:, None]).squeeze(1)
+        ratio = torch.exp(now - batch.before)
+        gain = batch.advantage
         surrogate = torch.minimum(ratio * gain, ratio.clamp(1 - plan.clip, 1 + plan.clip) * gain).mean()
-        entropy = -(log_policy.exp() * log_policy.masked_fill(batch.legal < 0, 0)).sum(dim=1).mean()
-        own = total({**parts, "policy": -surrogate - plan.entropy * entropy}, plan.loss)
-        own.backward()
-        everybody = torch.randint(len(played.steps), (plan.batch // 2,), device=self.device)
-        self.imitate("All", played.rows(everybody))
-        if anchors is not None:
-            names = [name for name, count in anchors.counts.items() if count and name != HEADSET]
-            name = names[int(torch.randint(len(names), (), generator=self.rng))]
-            self.imitate(name, anchors.draw(name, plan.batch // 2, None))
+        entropy = -(logs.exp() * logs.masked_fill(batch.legal < 0, 0)).sum(dim=1).mean()
+        value_loss = F.mse_loss(value, batch.outcome)
+        loss = plan.value * value_loss - surrogate - plan.entropy * entropy
+        if "All" in self.network.architecture.headsets:
+            policy, value = self.network.headset("All").predict(x)
+            imitated = F.nll_loss(log_policy(policy, batch.legal), target)
+            loss = loss + plan.anchoring * (imitated + plan.loss.value * F.mse_loss(value, batch.outcome))
+        loss.backward()
+        if anchors is not None and self.updates % 2:
+            self.imitate(anchors)
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
         self.optimizer.step()
-        self.steps += 1
+        self.updates += 1
         with torch.no_grad():
             divergence = (ratio - 1 - torch.log(ratio)).mean()
             clipped = ((ratio - 1).abs() > plan.clip).float().mean()
-        numbers = torch.stack([divergence, clipped, entropy, parts["value"], surrogate]).tolist()
+        numbers = torch.stack([divergence, clipped, entropy, value_loss, surrogate]).tolist()
         return dict(zip(("divergence", "clipped", "entropy", "value", "gain"), numbers, strict=True))
 
-    def imitate(self, name: str, batch: Batch) -> None:
-        with self.autocast():
-            parts = losses(self.network.headset(name)(self.tower(batch)), batch)
-        (0.5 * total(parts, self.plan.loss)).backward()  # type: ignore[no-untyped-call]
+    def imitate(self, anchors: Table) -> None:
+        names = [name for name, count in anchors.counts.items() if count and name != HEADSET]
+        name = names[int(torch.randint(len(names), (), generator=self.random))]
+        batch = anchors.draw(name, self.plan.batch // 2, None)
+        heads = self.network.headset(name)(self.network.tower(network_input(batch.planes, torch.float32)))
+        (self.plan.anchoring * total(losses(heads, batch), self.plan.loss)).backward()  # type: ignore[no-untyped-call]
+
+    def steps_of(self, records: Sequence[GameRecord]) -> Steps:
+        """What the learner did in games of the mill."""
+        settings = self.plan.examples.with_seed(self.games)
+        return steps_of_games(records, OWN_PLAYERS, self.network, HEADSET, settings, self.plan.lam)
 
     def weights(self) -> Weights:
         about = {
             **self.about,
-            "players": json.dumps(json.loads(self.about.get("players", "{}")) | {HEADSET: list(OWN_PLAYERS)}),
-            "improved": f"{self.steps} steps of {self.plan.batch} on {self.games} own games",
+            "improved": f"{self.updates} updates of {self.plan.batch} steps from {self.games} own games",
             "commit": commit(),
         }
         return to_weights(self.network, about)
+
+
+class BulkThread:
+    """Bulk games in a thread of their own: a round is played while the one before is learned from."""
+
+    def __init__(self, bulk: Bulk) -> None:
+        self.bulk = bulk
+        self._rounds: queue.Queue[tuple[Steps, list[GameRecord]] | BaseException] = queue.Queue(1)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._play, daemon=True)
+        self._thread.start()
+
+    def _play(self) -> None:
+        try:
+            cuda = self.bulk.device.type == "cuda"
+            with torch.cuda.stream(torch.cuda.Stream()) if cuda else contextlib.nullcontext():
+                while not self._stop.is_set():
+                    steps = self.bulk.play()
+                    games, self.bulk.finished = self.bulk.finished, []
+                    if cuda:
+                        torch.cuda.current_stream().synchronize()
+                    while not self._stop.is_set():
+                        with contextlib.suppress(queue.Full):
+                            self._rounds.put((steps, games), timeout=0.5)
+                            break
+        except BaseException as error:
+            self._rounds.put(error)
+
+    def round(self) -> tuple[Steps, list[GameRecord]]:
+        got = self._rounds.get()
+        if isinstance(got, BaseException):
+            raise got
+        return got
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
 
 
 def scores(records: Sequence[GameRecord]) -> dict[str, tuple[float, int]]:
@@ -250,32 +231,36 @@ def scores(records: Sequence[GameRecord]) -> dict[str, tuple[float, int]]:
 
 
 class NewGames:
-    """What is new in some archives since the last look. An archive that is not there yet has nothing."""
+    """The learner's games in an archive since the last look; none while there is no archive yet."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self.last = dict.fromkeys(paths, 0)
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.last = 0
 
     def __call__(self) -> list[GameRecord]:
-        found = []
-        for path, last in self.last.items():
-            if not path.exists():
-                continue
-            with contextlib.suppress(ValueError), Archive.open(path) as archive:
-                for game in archive.games(after=last):
-                    self.last[path] = game.id
+        found: list[GameRecord] = []
+        if not self.path.exists():
+            return found
+        with contextlib.suppress(ValueError), Archive.open(self.path) as archive:
+            for game in archive.games(after=self.last):
+                self.last = game.id
+                if game.white in OWN_PLAYERS or game.black in OWN_PLAYERS:
                     found.append(game.record)
-        return [r for r in found if {r.white_name, r.black_name} & set(OWN_PLAYERS)]
+        return found
 
 
 @contextlib.contextmanager
-def player_process(module: str, arguments: Sequence[Any], threads: int, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that plays games for as long as the block lasts."""
-    environment = os.environ | {"PENUMBRA_THREADS": str(threads)}
+def mill_process(population: Path, archive: Path, workers: int, seed: int, log: Path) -> Iterator[Any]:
+    """The mill, for as long as the block lasts; a call says whether it has ended before."""
+    command = [sys.executable, "-m", "penumbra.arena.generate", population, "--archive", archive]
+    command += ["--workers", workers, "--seed", seed]
+    environment = os.environ | {"PENUMBRA_THREADS": "1"}
     with log.open("wb") as file:
-        command = [sys.executable, "-m", module, *map(str, arguments)]
-        process = subprocess.Popen(command, env=environment, stdout=file, stderr=file, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [*map(str, command)], env=environment, stdout=file, stderr=file, stdin=subprocess.DEVNULL
+        )
         try:
-            yield process
+            yield lambda: process.poll() is not None
         finally:
             process.terminate()
             try:
@@ -285,58 +270,60 @@ def player_process(module: str, arguments: Sequence[Any], threads: int, log: Pat
                 process.wait()
 
 
-def improve(
-    weights: Weights,
-    plan: Improvement,
-    new_games: NewGames,
-    anchors: Table | None,
-    out: Path,
-    address: str,
-    device: str,
-    seconds: float,
-    players: Sequence[subprocess.Popen[bytes]],
-) -> Learner:
-    """Rounds of play and learning until the time is up; the weights of the last round are in `out`."""
-    learner = Learner(weights, plan, device)
-    began = time.monotonic()
-    games: list[GameRecord] = []
-    number = 0
-    while True:
-        left = began + seconds - time.monotonic()
-        games += new_games()
-        if len(games) < plan.games and left > 0:
-            if any(process.poll() is not None for process in players):
-                raise ValueError(f"a process that plays has ended; see its log in {out}")
-            time.sleep(0.5)
-            continue
-        if not games or left <= -5:
-            break
-        number += 1
-        prepared = learner.prepare(games)
-        numbers = learner.learn(prepared, anchors)
-        weights_file.save(learner.weights(), out / "weights.safetensors")
-        load_at(address, out / "weights.safetensors")
+@dataclass
+class Improver:
+    """A learner, those it plays with, and a folder."""
+
+    learner: Learner
+    bulk: BulkThread
+    anchors: Table | None
+    out: Path
+    serve: str = ""  # the address of the inference process of a mill
+
+    def run(self, seconds: float, ended: Any = lambda: False) -> None:
+        """Rounds of play and learning until the time is up; the weights of the last round are in the folder."""
+        learner, began = self.learner, time.monotonic()
+        new_games = NewGames(self.out / "population.db")
+        number = 0
+        with Archive.open_or_create(self.out / "selfplay.db") as archive:
+            while (spent := time.monotonic() - began) < seconds:
+                if ended():
+                    raise ValueError(f"the mill has ended; see {self.out / 'population.log'}")
+                played, games = self.bulk.round()
+                archive.add(NewGame(game, SOURCE) for game in games)
+                milled = new_games()
+                if milled:
+                    played = played.followed_by(learner.steps_of(milled))
+                learner.games += len(games) + len(milled)
+                numbers = learner.learn(played, self.anchors, 1 - spent / seconds)
+                self.bulk.bulk.refresh(learner.network)
+                number += 1
+                self.log(number, time.monotonic() - began, len(played), numbers, scores([*games, *milled]))
+                self.save()
+
+    def save(self) -> None:
+        path = self.out / "weights.safetensors"
+        weights_file.save(self.learner.weights(), path)
+        if self.serve:
+            load_at(self.serve, path)
+
+    def log(
+        self, number: int, seconds: float, steps: int, numbers: dict[str, float], table: dict[str, tuple[float, int]]
+    ) -> None:
         entry = {
             "round": number,
-            "seconds": round(time.monotonic() - began, 1),
-            "games": learner.games,
-            "rows": len(prepared.own),
+            "seconds": round(seconds, 1),
+            "games": self.learner.games,
+            "steps": steps,
             **{name: round(value, 4) for name, value in numbers.items()},
-            "scores": {name: [points, count] for name, (points, count) in sorted(scores(games).items())},
+            "scores": {name: list(score) for name, score in sorted(table.items())},
         }
-        with (out / "log.jsonl").open("a") as file:
+        with (self.out / "log.jsonl").open("a") as file:
             file.write(json.dumps(entry) + "\n")
-        print(_line(entry), flush=True)
-        games = []
-        if left <= 0:
-            break
-    return learner
-
-
-def _line(entry: dict[str, Any]) -> str:
-    rest = " ".join(f"{name} {entry[name]}" for name in ("games", "rows", "updates", "divergence", "entropy", "value"))
-    against = " ".join(f"{name} {points:g}/{games}" for name, (points, games) in entry["scores"].items())
-    return f"round {entry['round']} at {entry['seconds']:.0f} s: {rest}; {against}"
+        rest = " ".join(f"{name} {value:.4g}" for name, value in numbers.items())
+        against = " ".join(f"{name} {points:g}/{games}" for name, (points, games) in sorted(table.items()))
+        print(f"round {number} at {seconds:.0f} s: {self.learner.games:,} games, {steps:,} steps; {rest}; {against}")
+        sys.stdout.flush()
 
 
 def anchor_table(
@@ -346,8 +333,7 @@ def anchor_table(
     records = read_games(archives)
     training, _ = split(records)
     chosen = np.random.default_rng(settings.seed).permutation(len(training))[:games]
-    plans: dict[str, Plan] = dict(recipe_of(weights).plans)
-    table = Table([training[i] for i in chosen], plans, top_players(records), settings, device)
+    table = Table([training[i] for i in chosen], recipe_of(weights).plans, top_players(records), settings, device)
     table.fill()
     return table
 
@@ -355,94 +341,91 @@ def anchor_table(
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m penumbra.training.improve", description=__doc__)
     parser.add_argument("weights", type=Path, help="to begin with, complete with the heads that training needs")
-    parser.add_argument("--population", type=Path, help="players to play against (TOML); DEVICE stands for the process")
-    parser.add_argument("--workers", type=int, default=2, help="processes that play against them")
-    parser.add_argument("--selfplay", action="append", default=[], help="a headset for games in bulk; repeatedly")
-    parser.add_argument("--selfplay-threads", type=int, default=2)
-    parser.add_argument("--at-once", type=int, default=512, help="games in bulk that advance together")
-    parser.add_argument("--archive", type=Path, action="append", help="games that the other headsets learn from")
-    parser.add_argument("--anchor-games", type=int, default=5000, help="how many of them")
     parser.add_argument("--out", type=Path, required=True, help="a folder for weights, games and logs")
     parser.add_argument("--seconds", type=float, required=True)
-    parser.add_argument("--games", type=int, default=Improvement.games, help="of a round, at least")
+    parser.add_argument("--opponent", action="append", default=[], help="a headset to play with as well; repeatedly")
+    parser.add_argument("--against-itself", type=float, default=0.5, help="share of the bulk games")
+    parser.add_argument("--at-once", type=int, default=1024, help="bulk games that advance together")
+    parser.add_argument("--population", type=Path, help="players to play too (TOML); see configs/improve.toml")
+    parser.add_argument("--workers", type=int, default=2, help="processes that play against them")
+    parser.add_argument("--archive", type=Path, action="append", help="games that the other headsets learn from")
+    parser.add_argument("--anchor-games", type=int, default=5000, help="how many of them")
+    parser.add_argument("--steps", type=int, default=Improvement.steps, help="of a round, at least")
     parser.add_argument("--learning-rate", type=float, default=Improvement.learning_rate)
     parser.add_argument("--entropy", type=float, default=Improvement.entropy)
-    parser.add_argument("--cap", type=int, default=1000, help="states tracked in examples and games in bulk")
-    parser.add_argument("--threads", type=int, default=2, help="that make examples")
+    parser.add_argument("--cap", type=int, default=500, help="states tracked")
+    parser.add_argument("--threads", type=int, help="that play in bulk and make examples; left out, all cores")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     given = parser.parse_args()
     try:
-        return run(given)
+        run(given)
     except (ValueError, OSError) as error:
         print(f"penumbra: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"penumbra: interrupted; the weights of the last round are in {given.out}", file=sys.stderr)
         return INTERRUPTED
+    return 0
 
 
-def run(given: argparse.Namespace) -> int:
-    if not given.population and not given.selfplay:
-        raise ValueError("nobody to play with; give --population or --selfplay")
+def run(given: argparse.Namespace) -> None:
     plan = Improvement(
-        games=given.games,
+        steps=given.steps,
         learning_rate=given.learning_rate,
         entropy=given.entropy,
         examples=ExampleSettings(cap=given.cap, settle=False),
         seed=given.seed,
     )
-    out: Path = given.out
-    out.mkdir(parents=True, exist_ok=True)
-    set_threads(given.threads)
-    weights = with_headset(weights_file.load(given.weights))
+    weights = weights_file.load(given.weights)
     if not weights.has_auxiliary_heads:
         raise WeightsError(f"{given.weights}: has no auxiliary heads; training needs those of penumbra train")
-    served = out / "weights.safetensors"
-    weights_file.save(weights, served)
-    address = out / "inference"
-    archives = {"population": out / "population.db", "selfplay": out / "selfplay.db"}
+    unknown = set(given.opponent) - set(weights.architecture.headsets)
+    if unknown:
+        raise WeightsError(f"{given.weights}: there is no headset {', '.join(sorted(unknown))}")
+    out: Path = given.out
+    out.mkdir(parents=True, exist_ok=True)
+    if given.threads:
+        set_threads(given.threads)
+    torch.backends.cudnn.allow_tf32 = True
+    learner = Learner(weights, plan, given.device)
     anchors = None
     if given.archive:
-        anchors = anchor_table(weights, given.archive, given.anchor_games, ExampleSettings(cap=given.cap), given.device)
-    with inference_process(address, str(served), given.device) as device, contextlib.ExitStack() as processes:
-        players = []
+        settings = ExampleSettings(cap=given.cap)
+        anchors = anchor_table(weights, given.archive, given.anchor_games, settings, given.device)
+    bulk = Bulk(
+        learner.network,
+        HEADSET,
+        given.opponent,
+        steps=plan.steps,
+        at_once=given.at_once,
+        cap=given.cap,
+        lam=plan.lam,
+        against_itself=given.against_itself,
+        seed=given.seed,
+    )
+    improver = Improver(learner, BulkThread(bulk), anchors, out)
+    try:
+        improver.save()
         if given.population:
-            population = out / "population.toml"
-            population.write_text(given.population.read_text().replace("DEVICE", device))
-            arguments = [
-                population,
-                "--archive",
-                archives["population"],
-                "--workers",
-                given.workers,
-                "--seed",
-                given.seed,
-            ]
-            log = out / "population.log"
-            players.append(processes.enter_context(player_process("penumbra.arena.generate", arguments, 1, log)))
-        if given.selfplay:
-            headsets = [word for name in given.selfplay for word in ("--headset", name)]
-            arguments = [
-                "--archive",
-                archives["selfplay"],
-                "--games",
-                10**7,
-                "--at-once",
-                given.at_once,
-                "--cap",
-                given.cap,
-            ]
-            arguments += ["--seed", given.seed, "--device", device, *headsets]
-            log = out / "selfplay.log"
-            threads = given.selfplay_threads
-            players.append(
-                processes.enter_context(player_process("penumbra.training.selfplay", arguments, threads, log))
-            )
-        new = NewGames(list(archives.values()))
-        learner = improve(weights, plan, new, anchors, out, str(address), given.device, given.seconds, players)
-    print(f"{served}: {learner.steps:,} steps, {learner.games:,} games")
-    return 0
+            with_mill(improver, given)
+        else:
+            improver.run(given.seconds)
+    finally:
+        improver.bulk.stop()
+    print(f"{out / 'weights.safetensors'}: {learner.updates:,} updates, {learner.games:,} games")
+
+
+def with_mill(improver: Improver, given: argparse.Namespace) -> None:
+    """Plays against a population as well, which asks an inference process for the learner's moves."""
+    out, served = improver.out, improver.out / "weights.safetensors"
+    population = out / "population.toml"
+    with inference_process(out / "inference", str(served), given.device) as device:
+        improver.serve = str(out / "inference")
+        population.write_text(given.population.read_text().replace("DEVICE", device))
+        archive, log = out / "population.db", out / "population.log"
+        with mill_process(population, archive, given.workers, given.seed, log) as ended:
+            improver.run(given.seconds, ended)
 
 
 if __name__ == "__main__":

@@ -11,17 +11,17 @@ from penumbra.training.data import Batch
 from penumbra.training.recipe import LossWeights
 
 
-def legal_logits(policy: Tensor, batch: Batch) -> Tensor:
+def legal_logits(policy: Tensor, legal: Tensor) -> Tensor:
     """[B, MOST_LEGAL] logits along the legal actions, -inf past the end."""
-    logits = policy.gather(1, batch.legal.clamp(min=0)).float()
-    return logits.masked_fill(batch.legal < 0, -torch.inf)
+    logits = policy.gather(1, legal.clamp(min=0)).float()
+    return logits.masked_fill(legal < 0, -torch.inf)
 
 
 def losses(heads: Heads, batch: Batch) -> dict[str, Tensor]:
     """The loss of each head; a drawn game counts as 0 in the value."""
     soon = torch.stack([heads.soon_win, heads.soon_lose], dim=1).float()
     return {
-        "policy": F.cross_entropy(legal_logits(heads.policy, batch), batch.target),
+        "policy": F.cross_entropy(legal_logits(heads.policy, batch.legal), batch.target),
         "value": F.mse_loss(heads.value.float(), batch.outcome),
         "soon": F.binary_cross_entropy_with_logits(soon, batch.soon),
         "pieces": F.cross_entropy(heads.pieces.float().flatten(0, 1), batch.pieces.flatten().clamp(max=17)),

@@ -61,16 +61,17 @@ def play(
     """Plays all games into the archive; `report(games, steps)` after each step. How many steps were taken."""
     fleet = Fleet(plan.games, plan.at_once, plan.ell, plan.cap, plan.seed, plan.ply_limit)
     rng = np.random.default_rng(plan.seed)
-    cast = {number: plan.sides(number) for number in range(plan.games)}
+    cast: dict[int, tuple[tuple[str, float], tuple[str, float]]] = {}
     steps = done = 0
     while len(fleet):
         numbers, players = fleet.numbers(), fleet.players()
+        cast |= {number: plan.sides(number) for number in numbers.tolist() if number not in cast}
         sides = [cast[number][0 if white else 1] for number, white in zip(numbers.tolist(), players, strict=True)]
         fleet.act(choose(fleet, sides, evaluators, rng))
         steps += len(sides)
         finished = fleet.take_finished()
         for number, record in finished:
-            record.white_name, record.black_name = (NAME + headset for headset, _ in cast[number])
+            record.white_name, record.black_name = (NAME + headset for headset, _ in cast.pop(number))
         archive.add(NewGame(record, SOURCE, made=(str(plan), number)) for number, record in finished)
         done += len(finished)
         report(done, steps)

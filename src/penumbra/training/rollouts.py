@@ -1,0 +1,269 @@
+"""What a player did in its games and what came of it, step by step: what improvement by play learns from.
+
+Games come in bulk, many advancing together between the learner and itself or other headsets, each step remembered as it
+was played until its game ends; or as records of games played elsewhere, gone through again by the native replayer.
+
+    Â   generalised advantage: the λ-weighted sum of what the value rises by, step by step, until the result
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from penumbra.core import Fleet, GameRecord
+from penumbra.network.model import Network, unpack
+from penumbra.training.data import MOST_LEGAL, narrow_columns, players_of
+from penumbra.training.examples import ExampleSettings, make_examples
+from penumbra.training.loss import legal_logits
+from penumbra.training.selfplay import NAME
+
+LONGEST = 600  # steps of a game: a sense and a move for each of 300 plies
+BLOCK = 1 << 14  # games whose headsets are drawn at once
+ROWS_AT_ONCE = 8192  # of inference
+
+
+@dataclass
+class Steps:
+    """Steps of finished games, on the device. Narrow columns; a batch of them is taken by `take`."""
+
+    planes: Tensor  # int64[N, 104]
+    legal: Tensor  # int16[N, MOST_LEGAL], -1 past the end
+    target: Tensor  # uint8[N] position of the action within `legal`
+    before: Tensor  # float32[N] log probability of the action under the policy that played
+    advantage: Tensor  # float32[N] Â
+    outcome: Tensor  # float32[N]
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    def take(self, rows: Tensor) -> Steps:
+        return Steps(*(getattr(self, column.name)[rows] for column in fields(self)))
+
+    def followed_by(self, other: Steps) -> Steps:
+        pairs = ((getattr(self, c.name), getattr(other, c.name)) for c in fields(self))
+        return Steps(*(torch.cat(pair) for pair in pairs))
+
+
+def log_policy(policy: Tensor, legal: Tensor) -> Tensor:
+    """[B, MOST_LEGAL] log probabilities along the legal actions, -inf past the end."""
+    return F.log_softmax(legal_logits(policy, legal.long()), dim=1)
+
+
+def advantages(
+    values: NDArray[np.float32], outcomes: NDArray[np.float32], sequences: NDArray[np.int64], lam: float
+) -> NDArray[np.float32]:
+    """Â of each row. Rows of one sequence, a player's steps in a game, stand one after the other in order of play."""
+    result = np.empty_like(values)
+    after, following = 0.0, 0.0
+    for i in range(len(values) - 1, -1, -1):
+        if i == len(values) - 1 or sequences[i] != sequences[i + 1]:
+            after, following = float(outcomes[i]), 0.0
+        following = after - float(values[i]) + lam * following
+        result[i] = following
+        after = float(values[i])
+    return result
+
+
+def steps_of_games(
+    records: Sequence[GameRecord],
+    players: Sequence[str],
+    network: Network,
+    headset: str,
+    settings: ExampleSettings,
+    lam: float,
+) -> Steps:
+    """Some players' steps in games played elsewhere, judged by the network as it is now."""
+    device = next(network.parameters()).device
+    examples = make_examples(records, settings)
+    own = np.isin(players_of(examples, records), players) & (np.diff(examples.legal_offsets) <= MOST_LEGAL)
+    examples = examples.take(np.flatnonzero(own))
+    sequence = examples.games.astype(np.int64) * 2 + examples.players
+    examples = examples.take(np.argsort(sequence, kind="stable"))
+    columns = {name: column.to(device) for name, column in narrow_columns(examples).items()}
+    before, values = [], []
+    with torch.no_grad():
+        for rows in torch.arange(len(examples), device=device).split(ROWS_AT_ONCE):
+            x = network.tower(network_input(columns["planes"][rows], torch.float32))
+            policy, value = network.headset(headset).predict(x)
+            chosen = columns["target"][rows].long()[:, None]
+            before.append(log_policy(policy, columns["legal"][rows]).gather(1, chosen).squeeze(1))
+            values.append(value.float())
+    outcomes = examples.outcomes.astype(np.float32)
+    gain = advantages(torch.cat(values).cpu().numpy(), outcomes, np.sort(sequence, kind="stable"), lam)
+    steps = Steps(
+        columns["planes"],
+        columns["legal"],
+        columns["target"],
+        torch.cat(before),
+        torch.from_numpy(gain).to(device),
+        torch.from_numpy(outcomes).to(device),
+    )
+    fit = np.flatnonzero(~(examples.cut & (examples.set_sizes < settings.limit)))  # where the truth does not stand out
+    return steps.take(torch.from_numpy(fit).to(device))
+
+
+def network_input(planes: Tensor, dtype: torch.dtype) -> Tensor:
+    return unpack(planes, dtype).contiguous(memory_format=torch.channels_last)
+
+
+class Bulk:
+    """Games in bulk between a headset and itself or others."""
+
+    def __init__(
+        self,
+        network: Network,
+        headset: str,
+        opponents: Sequence[str],
+        *,
+        steps: int = 100_000,  # of a round, at least
+        at_once: int = 1024,
+        cap: int = 500,
+        ell: int = 128,
+        lam: float = 0.95,
+        against_itself: float = 0.5,  # share of the games
+        seed: int = 0,
+    ) -> None:
+        self.device = next(network.parameters()).device
+        self.dtype = torch.float16 if self.device.type == "cuda" else torch.float32
+        self.network = copy.deepcopy(network).eval().to(self.device, self.dtype)
+        self.headsets = (headset, *(name for name in opponents if name != headset))
+        self.against_itself = against_itself if len(self.headsets) > 1 else 1.0
+        self.lam = lam
+        self.seed = seed
+        self.fleet = Fleet(1 << 40, at_once, ell, cap, seed, LONGEST // 2)
+        self.cast = np.empty((0, 2), np.int8)  # of each game: which headset plays White, which Black
+        self.random = torch.Generator(self.device).manual_seed(seed)
+        self.least = steps
+        room = (LONGEST + 8) * at_once + 2 * steps  # no step is overwritten before its game has ended and been learned
+        self.planes = torch.empty((room, 104), dtype=torch.int64, device=self.device)
+        self.legal = torch.empty((room, MOST_LEGAL), dtype=torch.int16, device=self.device)
+        self.target = torch.empty(room, dtype=torch.uint8, device=self.device)
+        self.before = torch.empty(room, dtype=torch.float32, device=self.device)
+        self.values = np.empty(room, np.float32)
+        self.next = 0  # where the next step goes
+        self.rows_of: dict[tuple[int, int], list[int]] = {}  # by game and player: where its steps are
+        self.finished: list[GameRecord] = []
+        self._newer: dict[str, Tensor] | None = None
+        self._lock = threading.Lock()
+
+    def refresh(self, network: Network) -> None:
+        """From the next step on, play with these weights."""
+        state = {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+        with self._lock:
+            self._newer = state
+
+    def play(self) -> Steps:
+        """Plays on until there is a round's worth of steps of the headset in finished games; these steps."""
+        rows: list[int] = []
+        gains, outcomes = [], []
+        while len(rows) < self.least:
+            for record_rows, gain, outcome in self.step():
+                rows += record_rows
+                gains.append(gain)
+                outcomes.append(np.full(len(gain), outcome, np.float32))
+        at = torch.tensor(rows, device=self.device)
+        return Steps(
+            self.planes[at],
+            self.legal[at],
+            self.target[at],
+            self.before[at],
+            torch.from_numpy(np.concatenate(gains)).to(self.device),
+            torch.from_numpy(np.concatenate(outcomes)).to(self.device),
+        )
+
+    def step(self) -> Iterator[tuple[list[int], NDArray[np.float32], float]]:
+        """One step of all games; (where its steps are, Â, result) of the headset in each game that ends by it."""
+        with self._lock:
+            if self._newer is not None:
+                self.network.load_state_dict(self._newer)
+                self._newer = None
+        fleet = self.fleet
+        numbers, players = fleet.numbers(), fleet.players()
+        side = self.headsets_of(numbers)[np.arange(len(numbers)), 1 - players]
+        where = self.remember(numbers, players, side)
+        fleet.act(self.choose(side, where))
+        for number, record in fleet.take_finished():
+            white, black = self.cast[number]
+            record.white_name, record.black_name = NAME + self.headsets[white], NAME + self.headsets[black]
+            self.finished.append(record)
+            for player in (1, 0):
+                rows = self.rows_of.pop((number, player), None)
+                if rows is None:
+                    continue
+                outcome = 0.0 if record.winner is None else 1.0 if record.winner == bool(player) else -1.0
+                of_game = np.zeros(len(rows), np.int64)
+                yield (
+                    rows,
+                    advantages(self.values[rows], np.full(len(rows), outcome, np.float32), of_game, self.lam),
+                    outcome,
+                )
+
+    def headsets_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int8]:
+        """int8[rows, 2]: which headset plays White and Black in these games."""
+        while len(self.cast) <= numbers.max(initial=0):
+            rng = np.random.default_rng((self.seed, len(self.cast)))
+            cast = np.zeros((BLOCK, 2), np.int8)
+            other = rng.integers(1, len(self.headsets), size=BLOCK) if len(self.headsets) > 1 else 0
+            cast[np.arange(BLOCK), rng.integers(2, size=BLOCK)] = other
+            cast[rng.random(BLOCK) < self.against_itself] = 0
+            self.cast = np.concatenate([self.cast, cast])
+        return self.cast[numbers]
+
+    def remember(self, numbers: NDArray[np.int64], players: NDArray[np.uint8], side: NDArray[np.int8]) -> Tensor:
+        """Places for the steps of all rows; those of the headset are kept until their games end."""
+        room = len(self.values)
+        where = (self.next + np.arange(len(numbers))) % room
+        self.next = (self.next + len(numbers)) % room
+        for row in np.flatnonzero(side == 0).tolist():
+            self.rows_of.setdefault((int(numbers[row]), int(players[row])), []).append(int(where[row]))
+        return torch.from_numpy(where)
+
+    @torch.inference_mode()
+    def choose(self, side: NDArray[np.int8], where: Tensor) -> NDArray[np.int32]:
+        """An action for each row, drawn from the policy of its headset; each step is stored."""
+        planes = torch.from_numpy(self.fleet.synopsis().view(np.int64)).to(self.device)
+        legal = self.padded_legal()
+        x = self.network.tower(network_input(planes, self.dtype))
+        logs = torch.empty(legal.shape, device=self.device)
+        values = torch.zeros(len(planes), device=self.device)
+        for i, name in enumerate(self.headsets):
+            rows = torch.from_numpy(np.flatnonzero(side == i)).to(self.device)
+            if not len(rows):
+                continue
+            if i == 0:
+                policy, value = self.network.headset(name).predict(x[rows])
+                values[rows] = value.float()
+            else:
+                policy = self.network.headset(name).policy_logits(x[rows])
+            logs[rows] = log_policy(policy, legal[rows])
+        noise = -torch.log(torch.empty_like(logs).exponential_(generator=self.random))
+        target = (logs + noise).argmax(dim=1)
+        at = where.to(self.device)
+        self.planes[at], self.legal[at], self.target[at] = planes, legal, target.to(torch.uint8)
+        self.before[at] = logs.gather(1, target[:, None]).squeeze(1)
+        actions = legal.gather(1, target[:, None]).squeeze(1)
+        both = torch.stack([actions.float(), values]).cpu().numpy()
+        self.values[where.numpy()] = both[1]
+        return np.asarray(both[0], np.int32)
+
+    def padded_legal(self) -> Tensor:
+        """int16[rows, MOST_LEGAL]; where a row has more, the first ones."""
+        actions, offsets = self.fleet.legal()
+        counts = np.diff(offsets)
+        row = np.repeat(np.arange(len(counts)), counts)
+        within = np.arange(len(row)) - np.repeat(offsets[:-1], counts)
+        fits = within < MOST_LEGAL
+        legal = np.full((len(counts), MOST_LEGAL), -1, np.int16)
+        legal[row[fits], within[fits]] = actions[fits]
+        return torch.from_numpy(legal).to(self.device)
