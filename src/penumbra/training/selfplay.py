@@ -23,6 +23,7 @@ from penumbra.dsmcp.domain import Evaluator, Legal
 
 SOURCE = "selfplay"
 NAME = "Network"
+WRITE_EVERY = 1.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -62,19 +63,26 @@ def play(
     fleet = Fleet(plan.games, plan.at_once, plan.ell, plan.cap, plan.seed, plan.ply_limit)
     rng = np.random.default_rng(plan.seed)
     cast: dict[int, tuple[tuple[str, float], tuple[str, float]]] = {}
+    ended: list[NewGame] = []  # not yet in the archive
     steps = done = 0
-    while len(fleet):
-        numbers, players = fleet.numbers(), fleet.players()
-        cast |= {number: plan.sides(number) for number in numbers.tolist() if number not in cast}
-        sides = [cast[number][0 if white else 1] for number, white in zip(numbers.tolist(), players, strict=True)]
-        fleet.act(choose(fleet, sides, evaluators, rng))
-        steps += len(sides)
-        finished = fleet.take_finished()
-        for number, record in finished:
-            record.white_name, record.black_name = (NAME + headset for headset, _ in cast.pop(number))
-        archive.add(NewGame(record, SOURCE, made=(str(plan), number)) for number, record in finished)
-        done += len(finished)
-        report(done, steps)
+    written = time.monotonic()
+    try:
+        while len(fleet):
+            numbers, players = fleet.numbers(), fleet.players()
+            cast |= {number: plan.sides(number) for number in numbers.tolist() if number not in cast}
+            sides = [cast[number][0 if white else 1] for number, white in zip(numbers.tolist(), players, strict=True)]
+            fleet.act(choose(fleet, sides, evaluators, rng))
+            steps += len(sides)
+            for number, record in fleet.take_finished():
+                record.white_name, record.black_name = (NAME + headset for headset, _ in cast.pop(number))
+                ended.append(NewGame(record, SOURCE, made=(str(plan), number)))
+                done += 1
+            if time.monotonic() - written >= WRITE_EVERY:
+                archive.add(ended)
+                ended, written = [], time.monotonic()
+            report(done, steps)
+    finally:
+        archive.add(ended)
     return steps
 
 
