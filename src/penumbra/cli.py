@@ -43,6 +43,8 @@ class Subject(StrEnum):
     EXAMPLES = "examples"
     NETWORK = "network"
     SEARCH = "search"
+    SHARED = "shared"
+    TRAINING = "training"
     ARENA = "arena"
 
 

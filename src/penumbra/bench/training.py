@@ -1,0 +1,67 @@
+"""How fast a network learns from games, beside the same loop on one batch that is there already."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import torch
+
+from penumbra.bench.middle_games import records
+from penumbra.bench.report import Row, rate
+from penumbra.core import GameRecord
+from penumbra.network.architecture import Architecture
+from penumbra.training.data import Batch, Table
+from penumbra.training.examples import ExampleSettings
+from penumbra.training.loop import Trainer
+from penumbra.training.recipe import EVERYBODY, Plan, Recipe, Training
+
+GPU = (Architecture(128, 10, ("All",)), 2048)
+CPU = (Architecture(64, 6, ("All",)), 64)
+PLANS = {"All": Plan(EVERYBODY, multiplicity=1)}
+CAP = 2000
+GAMES = 40_000 if torch.cuda.is_available() else 3_000  # more than can be made into examples while it is measured
+UPDATES = 5  # between looks at the clock
+
+
+def run(seconds: float) -> list[Row]:
+    """`training.rate`: batches drawn from a table that is being filled; the peer is measured before and after."""
+    cuda = torch.cuda.is_available()
+    architecture, batch = GPU if cuda else CPU
+    device = "cuda" if cuda else "cpu"
+    trainer = Trainer(Recipe(architecture, PLANS, Training("adamw", batch=batch, mixed_precision=cuda)), device)
+    trainer.network.train()
+
+    def learn(draw: Callable[[], Batch]) -> float:
+        def work() -> int:
+            for _ in range(UPDATES):
+                trainer.update(draw(), "All")
+            if cuda:
+                torch.cuda.synchronize()
+            return UPDATES * batch
+
+        work()  # warm
+        return rate(work, seconds)
+
+    small = table_of(records(), device)
+    small.fill()
+    constant = small.draw("All", batch, trainer.draws)
+    before = learn(lambda: constant)
+    table = table_of(records() * (GAMES // len(records())), device)
+    stop, begun = threading.Event(), threading.Event()
+    filler = threading.Thread(target=table.fill, args=(lambda tally: begun.set(), stop), daemon=True)
+    filler.start()
+    begun.wait(60)
+    speed = learn(lambda: table.draw("All", batch, trainer.draws))
+    stop.set()
+    filler.join()
+    peer = 2 / (1 / before + 1 / learn(lambda: constant))
+    a = architecture
+    note = (
+        f"{a.n_depth}x{a.n_width}, batch {batch}, {device}; {table.tally.rows:,} examples made meanwhile, cap {CAP:,}"
+    )
+    return [Row("training.rate", speed, "examples/s", "one batch again and again", peer, note)]
+
+
+def table_of(games: Sequence[GameRecord], device: str) -> Table:
+    return Table(games, PLANS, [], ExampleSettings(multiplicity=1, cap=CAP), device)
