@@ -18,7 +18,7 @@ from penumbra.bench.search import middle_game
 from penumbra.dsmcp.domain import Legal
 from penumbra.network import choice, weights
 from penumbra.network.architecture import Architecture
-from penumbra.network.model import Network, from_weights, to_weights
+from penumbra.network.model import Network, Norm, from_weights, to_weights
 from penumbra.network.model import unpack as unpack_with_torch
 from penumbra.network.onnx_evaluator import OnnxEvaluator, softmax, unpack
 from penumbra.network.onnx_graph import build
@@ -231,3 +231,20 @@ def test_the_bench_measures_both_networks(monkeypatch: pytest.MonkeyPatch) -> No
         if tensor.ndim == 4 and name.startswith(("tower", "headsets.Top.policy"))
     ]
     assert network.operations(given.architecture) == 2 * 64 * sum(used)
+
+
+def test_fixed_statistics_give_the_gradients_of_batch_normalisation() -> None:
+    torch.manual_seed(0)
+    norm = Norm(8).eval()
+    for tensor in (norm.weight, norm.bias, norm.running_mean):
+        torch.nn.init.normal_(tensor)
+    torch.nn.init.uniform_(norm.running_var, 0.5, 2)
+    results = []
+    for forward in (norm, lambda x: torch.nn.BatchNorm2d.forward(norm, x)):
+        x = torch.randn(4, 8, 3, 3, generator=torch.Generator().manual_seed(1), requires_grad=True)
+        norm.zero_grad()
+        y = forward(x)
+        y.square().sum().backward()
+        results.append((y.detach(), x.grad, norm.weight.grad.clone(), norm.bias.grad.clone()))
+    for ours, torchs in zip(*results, strict=True):
+        torch.testing.assert_close(ours, torchs, atol=1e-4, rtol=1e-5)

@@ -67,6 +67,7 @@ class Improvement:
     entropy: float = 0.003
     value: float = 0.5  # weight of its loss
     anchoring: float = 0.5  # weight of imitation beside improvement
+    milled: int = 1  # how often a game of the mill counts beside one in bulk: there are far fewer
     most_divergence: float = 0.05  # a round ends when the policy has moved so far from the one that played
     loss: LossWeights = field(default_factory=lambda: LossWeights(value=0.3))  # of imitation
     examples: ExampleSettings = field(default_factory=lambda: ExampleSettings(cap=500, settle=False))
@@ -99,7 +100,10 @@ class Learner:
         self.device = torch.device(device)
         self.network = from_weights(with_headset(weights)).to(self.device, memory_format=torch.channels_last)
         self.optimizer = torch.optim.AdamW(
-            self.network.parameters(), plan.learning_rate, weight_decay=plan.weight_decay
+            self.network.parameters(),
+            plan.learning_rate,
+            weight_decay=plan.weight_decay,
+            fused=self.device.type == "cuda",
         )
         self.random = torch.Generator().manual_seed(plan.seed)
         self.updates = 0
@@ -293,7 +297,9 @@ class Improver:
                 archive.add(NewGame(game, SOURCE) for game in games)
                 milled = new_games()
                 if milled:
-                    played = played.followed_by(learner.steps_of(milled))
+                    steps = learner.steps_of(milled)
+                    for _ in range(learner.plan.milled):
+                        played = played.followed_by(steps)
                 learner.games += len(games) + len(milled)
                 numbers = learner.learn(played, self.anchors, 1 - spent / seconds)
                 self.bulk.bulk.refresh(learner.network)
@@ -352,6 +358,9 @@ def main() -> int:
     parser.add_argument("--anchor-games", type=int, default=5000, help="how many of them")
     parser.add_argument("--steps", type=int, default=Improvement.steps, help="of a round, at least")
     parser.add_argument("--learning-rate", type=float, default=Improvement.learning_rate)
+    parser.add_argument("--batch", type=int, default=Improvement.batch, help="steps of an update")
+    parser.add_argument("--epochs", type=int, default=Improvement.epochs, help="how often a round is learned from")
+    parser.add_argument("--milled", type=int, default=Improvement.milled, help="how often a game of the mill counts")
     parser.add_argument("--entropy", type=float, default=Improvement.entropy)
     parser.add_argument("--cap", type=int, default=500, help="states tracked")
     parser.add_argument("--threads", type=int, help="that play in bulk and make examples; left out, all cores")
@@ -373,6 +382,9 @@ def run(given: argparse.Namespace) -> None:
     plan = Improvement(
         steps=given.steps,
         learning_rate=given.learning_rate,
+        batch=given.batch,
+        epochs=given.epochs,
+        milled=given.milled,
         entropy=given.entropy,
         examples=ExampleSettings(cap=given.cap, settle=False),
         seed=given.seed,
@@ -387,7 +399,7 @@ def run(given: argparse.Namespace) -> None:
     out.mkdir(parents=True, exist_ok=True)
     if given.threads:
         set_threads(given.threads)
-    torch.backends.cudnn.allow_tf32 = True
+    torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
     learner = Learner(weights, plan, given.device)
     anchors = None
     if given.archive:
