@@ -157,6 +157,7 @@ def test_shipped_weights_say_what_they_are() -> None:
         assert int(given.about["games"]) >= 20_000
         assert set(json.loads(given.about["players"])) == set(given.architecture.headsets)
         assert 0 < float(given.about["share of the paper's examples"]) <= 1
+    assert "Penumbra" in weights.load(LITE).architecture.headsets
     assert weights.load(FULL).architecture.n_width == 128 and weights.load(FULL).architecture.n_depth == 10
 
 
@@ -169,7 +170,7 @@ def test_the_opponent_recognised_decides_the_headset() -> None:
 
     evaluator = choice.network_evaluator(None, "cpu", recognise)
     assert isinstance(evaluator, OnnxEvaluator)
-    assert (evaluator.policy, evaluator.value, evaluator.opponent) == ("Top", "All", "Trout")
+    assert (evaluator.policy, evaluator.value, evaluator.opponent) == ("Penumbra", "All", "Trout")
     assert "StrangeFish" in seen[0]
     made = registry.make_evaluator(Configuration(device="cpu"), "TroutBot")
     assert made is evaluator  # shared by all games of the process

@@ -1,4 +1,4 @@
-"""Which network plays: the lite one on a CPU, the full one on CUDA, or weights that the user names.
+"""Which network plays: the lite one that comes with the program, the full one (`full`), or weights that the user names.
 
 Weights and evaluators are made once for each process and shared by all its games; with `device = "unix:SOCKET"` an
 inference process (`penumbra.network.shared`) has them, for the games of many.
@@ -25,7 +25,7 @@ def network_evaluator(weights: str | None, device: str, recognise: Recognise) ->
     if device.startswith(SCHEME):
         return _ask(device.removeprefix(SCHEME), recognise)
     where = choose_device(device)
-    path = _path(weights, where)
+    path = _path(weights)
     names = _load(path).architecture.headsets
     return _make(path, where, own_headset(names), recognise(names), threads())
 
@@ -37,7 +37,7 @@ def policy_evaluator(weights: str | None, device: str, headset: str) -> Evaluato
         _check_headset(address, headset, _headsets_at(address))
         return _shared(address, headset, headset)
     where = choose_device(device)
-    path = _path(weights, where)
+    path = _path(weights)
     _check_headset(path, headset, _load(path).architecture.headsets)
     return _make(path, where, headset, headset, threads())
 
@@ -52,7 +52,7 @@ def loader(weights: str | None, device: str, cores: int) -> Callable[[str | None
     where = choose_device(device)
 
     def load_from(path: str | None) -> tuple[tuple[str, ...], EvaluatorOf]:
-        path = path or _path(weights, where)
+        path = path or _path(weights)
         loaded = _read(path)
         names = loaded.architecture.headsets
 
@@ -65,8 +65,12 @@ def loader(weights: str | None, device: str, cores: int) -> Callable[[str | None
     return load_from
 
 
-def _path(weights: str | None, where: str) -> str:
-    return str(weights) if weights else str(FULL if where == "cuda" else LITE)
+def _path(weights: str | None) -> str:
+    """A file of weights, by its path or by the name of one that comes with the program.
+
+    The lite network is the default on a GPU too: it has learned from its own games, the full one has not.
+    """
+    return str({None: LITE, "lite": LITE, "full": FULL}.get(weights, weights))
 
 
 def _check_headset(path: str, headset: str, names: tuple[str, ...]) -> None:

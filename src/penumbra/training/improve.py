@@ -157,7 +157,7 @@ class Learner:
         self.optimizer.step()
         self.updates += 1
         with torch.no_grad():
-            divergence = (ratio - 1 - torch.log(ratio)).mean()
+            divergence = (now - batch.before).square().mean() / 2  # of the second order: no one step decides it
             clipped = ((ratio - 1).abs() > plan.clip).float().mean()
         numbers = torch.stack([divergence, clipped, entropy, value_loss, surrogate]).tolist()
         return dict(zip(("divergence", "clipped", "entropy", "value", "gain"), numbers, strict=True))
@@ -175,9 +175,10 @@ class Learner:
         return steps_of_games(records, OWN_PLAYERS, self.network, HEADSET, settings, self.plan.lam)
 
     def weights(self) -> Weights:
+        now = f"{self.updates} updates of {self.plan.batch} steps from {self.games} own games"
         about = {
             **self.about,
-            "improved": f"{self.updates} updates of {self.plan.batch} steps from {self.games} own games",
+            "improved": "; ".join(filter(None, [self.about.get("improved"), now])),
             "commit": commit(),
         }
         return to_weights(self.network, about)
