@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -14,6 +14,9 @@ from rich.table import Table as Grid
 
 from penumbra.arena.archive import Archive
 from penumbra.training.selfplay import SelfPlay, network_policies, play
+
+if TYPE_CHECKING:
+    from penumbra.training.data import Table
 
 PAPER = {  # Table 1: top-1, top-5 and winner accuracy, in percent
     "All": (33.6, 62.0, 74.8),
@@ -29,7 +32,13 @@ PAPER = {  # Table 1: top-1, top-5 and winner accuracy, in percent
 
 
 def train(
-    recipe_file: Path, archives: Sequence[Path], out: Path, device: str, changes: dict[str, Any], cap: int
+    recipe_file: Path,
+    archives: Sequence[Path],
+    out: Path,
+    device: str,
+    changes: dict[str, Any],
+    cap: int,
+    saliency: int = 0,
 ) -> None:
     """Trains with a progress bar, and judges what came of it."""
     torch_or_explain()
@@ -39,6 +48,7 @@ def train(
     from penumbra.training import train as training
     from penumbra.training.evaluation import evaluate as judge
     from penumbra.training.recipe import read_recipe
+    from penumbra.training.saliency import FILE, SaliencyLog
 
     where = training.join_others(choose_device(device))
     recipe = read_recipe(recipe_file, **changes)
@@ -54,9 +64,14 @@ def train(
             note = f"step {entry['step']:,}, {entry['examples/s']:,.0f} examples/s, policy {entry['policy']:.3f}"
             bar.update(task, completed=done, note=note)
 
-        training.train(recipe, records, out, where, say=console.print, report=report)
+        table: Table | None = None
+        options: dict[str, Any] = {"say": console.print, "report": report}
+        if saliency:
+            table = training.validation_table(recipe, records, where, cap)
+            options["watch"] = SaliencyLog(out / FILE, table, saliency)
+        training.train(recipe, records, out, where, **options)
     if training.is_first():
-        table = training.validation_table(recipe, records, where, cap)
+        table = table or training.validation_table(recipe, records, where, cap)
         written = weights.load(out / "weights.safetensors")  # in half precision, as it will be used
         result = judge(from_weights(written).to(where), table)
         result.save(out / "evaluation")
