@@ -59,8 +59,9 @@ class Saliency:
 
     def pbs_of_bits(self, kind: str) -> Floats:
         """PbS over the bits of either value."""
-        shares = np.stack([1 - self.ones, self.ones])
-        return np.where(shares > 0, shares * self.per_bit[kind], 0.0).sum(axis=0)
+        shares = np.stack([1 - self.ones, self.ones])  # [2, 104]
+        mean: Floats = np.where(shares > 0, shares * self.per_bit[kind], 0.0).sum(axis=0)
+        return mean
 
 
 def measure(network: Network, headset: str, batch: Batch, weights: LossWeights) -> Saliency:
