@@ -36,6 +36,7 @@ from penumbra.training.saliency import SaliencyLog
 PAPER_EXAMPLES = 650_000 * 256
 START = 0.05  # of the games must be examples before training begins on the fly
 CHECKPOINT_EVERY = 300.0  # seconds
+LOG_EVERY = 200  # steps
 INTERRUPTED = 130
 
 
@@ -62,6 +63,7 @@ def train(
     report: Log = lambda entry: None,
     table: Table | None = None,
     watch: Callable[[Trainer], None] = lambda trainer: None,
+    log_every: int = LOG_EVERY,
 ) -> tuple[Trainer, Table]:
     """Trains by a recipe on those of the games that are not for validation; the weights are in `out` in the end.
 
@@ -95,7 +97,7 @@ def train(
             trainer.save(checkpoint)
 
     try:
-        trainer.train(table, log, each=each)
+        trainer.train(table, log, log_every, each)
         if is_first():
             trainer.save(checkpoint)
     except KeyboardInterrupt:

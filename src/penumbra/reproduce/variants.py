@@ -1,0 +1,88 @@
+"""The variants of Penumbra that Tables 2 to 4 compare, and how much each table plays at each scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from penumbra.arena.rating import Ratings
+from penumbra.reproduce import league, published
+from penumbra.reproduce.league import TINY, Sizes, Variant
+from penumbra.reproduce.request import Cost, Request
+
+PAPER_NODES = 10_000  # of a step; the paper's program made about 4,000 a second under its clock
+PAPER_TABLE2 = int(published.fact("games a pairing, table 2"))
+PAPER_GRIDS = int(published.fact("games a pairing, tables 3 and 4"))
+
+SCALES: Mapping[str, Mapping[str, Sizes]] = {
+    "table2": {
+        "tiny": TINY,
+        "smoke": Sizes(2, 24, few=False, cap=20_000),
+        "small": Sizes(10, 400, few=False),
+        "paper": Sizes(PAPER_TABLE2, PAPER_NODES, few=False),
+    },
+    "table3": {
+        "tiny": TINY,
+        "smoke": Sizes(2, 24, few=True, cap=20_000),
+        "small": Sizes(10, 400, few=True),
+        "paper": Sizes(PAPER_GRIDS, PAPER_NODES, few=False),
+    },
+    "table4": {
+        "tiny": TINY,
+        "smoke": Sizes(2, 24, few=True, cap=20_000),
+        "small": Sizes(20, 400, few=True),
+        "paper": Sizes(PAPER_GRIDS, PAPER_NODES, few=False),
+    },
+}
+
+
+def cautious(caution: int, paranoia: int) -> Variant:
+    """Table 3: PenumbraMixture with κ and φ in percent."""
+    return Variant(f"κ={caution}% φ={paranoia}%", settings={"kappa": caution / 100, "phi": paranoia / 100})
+
+
+def exploring(rule: str, c: int) -> Variant:
+    """Table 4: a bandit rule and its constant, with κ = φ = 20 %."""
+    settings = {"rule": rule.lower(), "c": float(c), "kappa": 0.2, "phi": 0.2}
+    return Variant(f"{rule} c={c}", settings=settings)
+
+
+VARIANTS: Mapping[str, Sequence[Variant]] = {
+    "table2": [
+        Variant(f"Penumbra{preset.capitalize()}", preset)
+        for preset in ("mixture", "simple", "cache", "tree", "network")
+    ],
+    "table3": [cautious(int(row["caution"]), int(row["paranoia"])) for row in published.rows("table3")],
+    "table4": [exploring(row["rule"], int(row["c"])) for row in published.rows("table4")],
+}
+
+
+def planned(request: Request, table: str) -> tuple[Sequence[Variant], Sizes]:
+    """Who plays for a table, and how much."""
+    variants = VARIANTS[table]
+    return variants[:3] if request.scale == "tiny" else variants, request.of(SCALES[table])
+
+
+def cost(request: Request, table: str) -> Cost:
+    return league.cost(request, *planned(request, table))
+
+
+def rated(request: Request, table: str) -> Ratings:
+    """Plays what is missing of a table, and rates all games of all three that are there."""
+    league.play(request, *planned(request, table))
+    return league.ratings(request, [planned(request, name) for name in VARIANTS])
+
+
+def notes(request: Request, table: str, ratings: Ratings) -> list[str]:
+    """What the ratings of a table rest on."""
+    _, sizes = planned(request, table)
+    games = request.games or sizes.games
+    network = "the heuristic evaluator" if sizes.evaluator != "network" else league.weights_of(request).name
+    against = "few of the baselines" if sizes.few else "every baseline"
+    return [
+        f"Ours: {games} games a pairing against {against}, {request.nodes or sizes.nodes:,} nodes a step, {network} on "
+        f"{request.device}; one rating over the {ratings.games:,} games of Tables 2 to 4 that are there, "
+        f"{league.ANCHOR.name} at {league.ANCHOR_ELO:.0f}; intervals are of 95 %.",
+        f"The paper played {PAPER_TABLE2 if table == 'table2' else PAPER_GRIDS} games a pairing against the real "
+        "programs, by the clock; our baselines are our own kinds after them, and DynamicEntropy's headset stands for "
+        "Genetic's, which we have not.",
+    ]
