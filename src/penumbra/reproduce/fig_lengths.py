@@ -39,12 +39,12 @@ def run(request: Request) -> Result:
         rows.append([name, len(values), round(float(values.mean()), 1), low, middle, high, int(values.max())])
     rows.sort(key=lambda row: float(row[2] or 0))
     order = [str(row[0]) for row in rows]
-    figure, (ax,) = new_figure(TITLE, 9, 0.45 * len(order) + 1.5)
-    ax.violinplot([lengths[name] for name in order], vert=False, showmedians=True, widths=0.9)
+    figure, (ax,) = new_figure(TITLE, 11, 5.5)
+    ax.violinplot([lengths[name] for name in order], showmedians=True, widths=0.9)
     for body in ax.collections:
         body.set_color(OURS)
-    ax.set_yticks(range(1, len(order) + 1), order)
-    ax.set_xlabel("turns of both players together")
+    ax.set_xticks(range(1, len(order) + 1), order, rotation=30, ha="right")
+    ax.set_ylabel("turns of both players together")
     players = [name for name in order if name not in ("All", "Top")]
     claims = [
         Claim("the player with the shortest games on average", SHORTEST, players[0], players[0] == SHORTEST),

@@ -71,7 +71,8 @@ def baselines() -> list[Baseline]:
     ]
 
 
-FEW = [ANCHOR, Baseline("StockyInference", UNRECOGNISED), Baseline("Trout", UNRECOGNISED)]
+EVERY = tuple(baselines())
+FEW = (ANCHOR, Baseline("StockyInference", UNRECOGNISED), Baseline("Trout", UNRECOGNISED))
 
 
 @dataclass(frozen=True)
@@ -87,12 +88,12 @@ class Variant:
 class Sizes:
     games: int  # of a pairing
     nodes: int  # of Penumbra for each step
-    few: bool  # against few of the baselines only
+    against: tuple[Baseline, ...]
     cap: int | None = None  # states held at most
     evaluator: str = "network"
 
 
-TINY = Sizes(2, 8, True, 1_000, "heuristic")
+TINY = Sizes(2, 8, (ANCHOR, Baseline("Trout", UNRECOGNISED)), 1_000, "heuristic")
 
 
 @dataclass(frozen=True)
@@ -107,13 +108,12 @@ class League(Tournament):
 
 def league(request: Request, variants: Sequence[Variant], sizes: Sizes) -> League:
     """Every variant against every baseline; WeightsError if a headset that is to be recognised is not there."""
-    opponents = FEW if sizes.few else baselines()
     base: dict[str, Any] = {"evaluator": sizes.evaluator, "nodes": request.nodes or sizes.nodes}
     if sizes.cap is not None:
         base["cap"] = sizes.cap
     if sizes.evaluator == "network":
         path = weights_of(request)
-        check_headsets(path, opponents)
+        check_headsets(path, sizes.against)
         base |= {"device": request.device, "weights": str(_short(path))}
     meetings = tuple(
         (
@@ -129,7 +129,7 @@ def league(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Leagu
             baseline.entrant(),
         )
         for variant in variants
-        for baseline in opponents
+        for baseline in sizes.against
     )
     return League(
         players=(),

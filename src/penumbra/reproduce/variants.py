@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from penumbra.arena.rating import Ratings
 from penumbra.reproduce import league, published
-from penumbra.reproduce.league import TINY, Sizes, Variant
+from penumbra.reproduce.league import EVERY, FEW, TINY, Sizes, Variant
 from penumbra.reproduce.request import Cost, Request
 
 PAPER_NODES = 10_000  # of a step; the paper's program made about 4,000 a second under its clock
@@ -16,21 +16,21 @@ PAPER_GRIDS = int(published.fact("games a pairing, tables 3 and 4"))
 SCALES: Mapping[str, Mapping[str, Sizes]] = {
     "table2": {
         "tiny": TINY,
-        "smoke": Sizes(2, 24, few=False, cap=20_000),
-        "small": Sizes(10, 400, few=False),
-        "paper": Sizes(PAPER_TABLE2, PAPER_NODES, few=False),
+        "smoke": Sizes(2, 24, EVERY, cap=20_000),
+        "small": Sizes(10, 400, EVERY),
+        "paper": Sizes(PAPER_TABLE2, PAPER_NODES, EVERY),
     },
     "table3": {
         "tiny": TINY,
-        "smoke": Sizes(2, 24, few=True, cap=20_000),
-        "small": Sizes(10, 400, few=True),
-        "paper": Sizes(PAPER_GRIDS, PAPER_NODES, few=False),
+        "smoke": Sizes(2, 24, FEW, cap=20_000),
+        "small": Sizes(10, 400, FEW),
+        "paper": Sizes(PAPER_GRIDS, PAPER_NODES, EVERY),
     },
     "table4": {
         "tiny": TINY,
-        "smoke": Sizes(2, 24, few=True, cap=20_000),
-        "small": Sizes(20, 400, few=True),
-        "paper": Sizes(PAPER_GRIDS, PAPER_NODES, few=False),
+        "smoke": Sizes(2, 24, FEW, cap=20_000),
+        "small": Sizes(20, 400, FEW),
+        "paper": Sizes(PAPER_GRIDS, PAPER_NODES, EVERY),
     },
 }
 
@@ -59,7 +59,7 @@ VARIANTS: Mapping[str, Sequence[Variant]] = {
 def planned(request: Request, table: str) -> tuple[Sequence[Variant], Sizes]:
     """Who plays for a table, and how much."""
     variants = VARIANTS[table]
-    return variants[:3] if request.scale == "tiny" else variants, request.of(SCALES[table])
+    return variants[:2] if request.scale == "tiny" else variants, request.of(SCALES[table])
 
 
 def cost(request: Request, table: str) -> Cost:
@@ -77,7 +77,7 @@ def notes(request: Request, table: str, ratings: Ratings) -> list[str]:
     _, sizes = planned(request, table)
     games = request.games or sizes.games
     network = "the heuristic evaluator" if sizes.evaluator != "network" else league.weights_of(request).name
-    against = "few of the baselines" if sizes.few else "every baseline"
+    against = "every baseline" if sizes.against == EVERY else ", ".join(baseline.name for baseline in sizes.against)
     return [
         f"Ours: {games} games a pairing against {against}, {request.nodes or sizes.nodes:,} nodes a step, {network} on "
         f"{request.device}; one rating over the {ratings.games:,} games of Tables 2 to 4 that are there, "
