@@ -32,12 +32,17 @@ def reproduce(
     workers: Annotated[int | None, typer.Option(min=1, help="Games at the same time; else one for each core.")] = None,
     games: Annotated[int | None, typer.Option(min=1, help="Of a pairing, or to look at; else the scale's.")] = None,
     nodes: Annotated[int | None, typer.Option(min=1, help="Of Penumbra for each step; else the scale's.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(min=0, help="Tables 2 to 4: play no longer, and take the games there are.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed plays the same games.")] = 0,
 ) -> None:
     """Make a table or a figure of the paper again, ours beside the paper's."""
     from penumbra.reproduce.command import request, run
 
-    given = request(scale, out, archive or (), weights or (), log or (), recipe, device, workers, games, nodes, seed)
+    given = request(
+        scale, out, archive or (), weights or (), log or (), recipe, device, workers, games, nodes, minutes, seed
+    )
     run(name, given)
 
 

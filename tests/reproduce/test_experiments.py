@@ -8,6 +8,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +18,14 @@ import torch
 from matplotlib.image import imread
 
 from penumbra.arena.archive import Archive
+from penumbra.arena.match import Job
+from penumbra.arena.score import GameResult
 from penumbra.network import weights as files
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import Network, to_weights
 from penumbra.reproduce import ablation, accuracy, fig1, fig_synopsis, league, variants
 from penumbra.reproduce.experiments import WHERE, experiment, reproduce
-from penumbra.reproduce.league import ANCHOR, Baseline
+from penumbra.reproduce.league import ANCHOR, Baseline, Hall, Sizes, Variant
 from penumbra.reproduce.report import collect, write_report
 from penumbra.reproduce.request import ReproductionError, Request, duration
 from penumbra.training.examples import ExampleSettings, make_examples
@@ -77,10 +81,50 @@ def test_tournaments_share_one_rating_and_play_nothing_twice(request_: Request) 
     said: list[str] = []
     result = reproduce("table2", dataclasses.replace(given, say=said.append))
     assert said[0].startswith("table2 at scale tiny: about 0 seconds")
-    ratings = variants.rated(given, "table4")
+    ratings, _ = variants.rated(given, "table4")
     assert ratings.games == played and ratings.of(ANCHOR.name).elo == pytest.approx(1500)
     by_name = {row[0]: row[1] for row in result.data.rows}
     assert by_name["PenumbraMixture"] == round(ratings.of("PenumbraMixture").elo)
+
+
+class FakePlayers:
+    """Plays nothing, and keeps who was to play."""
+
+    def __init__(self) -> None:
+        self.devices: list[str] = []
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, GameResult | None, str]]:
+        for index, job in enumerate(jobs):
+            self.devices.append(job.a.settings["device"])
+            yield index, None, "not played"
+
+    def close(self) -> None:
+        pass
+
+
+def test_an_inference_process_is_no_part_of_a_games_identity(request_: Request) -> None:
+    planned = league.league(dataclasses.replace(request_, scale="smoke", weights=()), *_table2())
+    jobs = [fixture.job for fixture in planned.fixtures()[:3]]
+    players = FakePlayers()
+    assert len(list(Hall(players, None, "unix:socket").run(jobs))) == 3
+    assert players.devices == ["unix:socket"] * 3
+    assert all('"device": "cpu"' in pairing.run for pairing in planned.pairings())
+
+
+def test_when_the_time_is_up_nothing_more_is_played(request_: Request) -> None:
+    planned = league.league(dataclasses.replace(request_, scale="smoke", weights=()), *_table2())
+    jobs = [fixture.job for fixture in planned.fixtures()[:3]]
+    assert list(Hall(FakePlayers(), 0.0, None).run(jobs)) == []
+    players = FakePlayers()
+    hall = Hall(players, 0.01 / 60, None)
+    time.sleep(0.005)
+    for _ in hall.run(jobs):
+        time.sleep(0.01)
+    assert players.devices == ["cpu"]
+
+
+def _table2() -> tuple[Sequence[Variant], Sizes]:
+    return variants.VARIANTS["table2"], variants.SCALES["table2"]["smoke"]
 
 
 def test_training_and_passes_are_not_done_twice(request_: Request, monkeypatch: pytest.MonkeyPatch) -> None:

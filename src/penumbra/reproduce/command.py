@@ -26,6 +26,7 @@ def request(
     workers: int | None = None,
     games: int | None = None,
     nodes: int | None = None,
+    minutes: float | None = None,
     seed: int = 0,
 ) -> Request:
     """What a command line said, checked."""
@@ -40,6 +41,7 @@ def request(
         workers or cores(),
         games,
         nodes,
+        minutes,
         seed,
         lambda text: print(text, flush=True),
     )
@@ -64,6 +66,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, help="games at the same time; left out, one for each core")
     parser.add_argument("--games", type=int, help="of a pairing, or to look at; instead of the scale's")
     parser.add_argument("--nodes", type=int, help="of Penumbra for each step; instead of the scale's")
+    parser.add_argument("--minutes", type=float, help="tables 2 to 4: play no longer, and take the games there are")
     parser.add_argument("--seed", type=int, default=0)
     given = vars(parser.parse_args())
     name, given["archives"], given["logs"] = given.pop("name"), given.pop("archive"), given.pop("log")

@@ -37,7 +37,7 @@ class EloGrid:
         return variants.cost(request, self.name)
 
     def run(self, request: Request) -> Result:
-        ratings = variants.rated(request, self.name)
+        ratings, notes = variants.rated(request, self.name)
         there = {rating.name: rating for rating in ratings.players}
         paper: Elo = {
             (row[self.row], row[self.column]): (float(row["elo"]), float(row["margin"]))
@@ -61,7 +61,7 @@ class EloGrid:
             values = np.array([[cells.get((a, b), (np.nan, 0.0))[0] for b in across] for a in down])
             heat(ax, values, down, across, title, digits=0)
             ax.set(xlabel=self.column, ylabel=self.row)
-        notes = [*variants.notes(request, self.name, ratings), "In each cell: ours, and the paper's in brackets."]
+        notes = [*notes, "In each cell: ours, and the paper's in brackets."]
         return Result(self.name, self.TITLE, Grid(heading, rows), figure, notes, self.claims(paper, ours), [shown])
 
     def _cell(self, ours: tuple[float, float] | None, paper: tuple[float, float]) -> str:

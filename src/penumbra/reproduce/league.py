@@ -3,26 +3,32 @@
 A baseline is rated once for each way it is recognised: `StockyInference as Trout` is StockyInference against variants
 that take it to act by the policy of the headset `Trout`; one that is not recognised acts by `Top`'s. Programs that the
 paper played and that are not at hand are our own kinds after them. Thinking is bounded by nodes, so that the same
-command plays the same games. All games are in one archive, and a run that was stopped plays what is missing.
+command plays the same games (on a GPU almost, since there numbers depend on who asks at the same time). All games are
+in one archive, and a run that was stopped plays what is missing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from penumbra.arena.archive import Archive
 from penumbra.arena.entrants import Entrant
-from penumbra.arena.organiser import Standing, games_of, outset, run
+from penumbra.arena.match import Job
+from penumbra.arena.organiser import Players, Standing, games_of, local_players, outset, run
 from penumbra.arena.rating import Ratings, rate
+from penumbra.arena.score import GameResult
 from penumbra.arena.tournament import Pairing, Tournament
 from penumbra.network import weights as files
+from penumbra.network.shared import inference_process
 from penumbra.network.weights import WeightsError
 from penumbra.reproduce import published
 from penumbra.reproduce.accuracy import shipped
@@ -173,7 +179,45 @@ def cost(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Cost:
             count = len(outset(planned, archive)[0])
     nodes = request.nodes or sizes.nodes
     seconds = count * (BASELINE_SECONDS + STEPS * nodes / NODES_A_SECOND[request.device]) / request.workers
-    return Cost(seconds, count)
+    return Cost(seconds if request.minutes is None else min(seconds, 60 * request.minutes), count)
+
+
+class Hall:
+    """Whoever plays the jobs, until the time is up; with an inference process, Penumbra's players ask that.
+
+    The process is no part of what determines a game, so it is named here rather than in the pairings.
+    """
+
+    def __init__(self, players: Players, minutes: float | None, device: str | None) -> None:
+        self._players = players
+        self._until = math.inf if minutes is None else time.monotonic() + 60 * minutes
+        self._device = device
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, GameResult | None, str]]:
+        if time.monotonic() >= self._until:
+            return
+        for done in self._players.run([replace(job, a=self._served(job.a)) for job in jobs]):
+            yield done
+            if time.monotonic() >= self._until:
+                return
+
+    def _served(self, who: Entrant) -> Entrant:
+        return who if self._device is None else replace(who, settings={**who.settings, "device": self._device})
+
+    def close(self) -> None:
+        self._players.close()
+
+
+@contextlib.contextmanager
+def hall(request: Request, planned: League, sizes: Sizes) -> Iterator[Hall]:
+    """On a GPU one inference process serves all games: batches are made of several games' questions."""
+    with contextlib.ExitStack() as stack:
+        device = None
+        if request.device == "cuda" and sizes.evaluator == "network":
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            socket = Path(folder) / "inference"
+            device = stack.enter_context(inference_process(socket, str(weights_of(request)), request.device))
+        yield Hall(local_players(planned), request.minutes, device)
 
 
 def play(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Standing:
@@ -189,7 +233,11 @@ def play(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Standin
 
     request.out.mkdir(parents=True, exist_ok=True)
     with Archive.open_or_create(request.out / ARCHIVE) as archive:
-        standing = run(planned, archive, report=report)
+        missing, standing = outset(planned, archive)
+        if not missing:
+            return standing
+        with hall(request, planned, sizes) as players:
+            standing = run(planned, archive, players, report)
     for failure in standing.failures[:10]:
         request.say(failure)
     if standing.stopped == "interrupted":

@@ -34,6 +34,7 @@ class Request:
     workers: int = 1
     games: int | None = None  # of a pairing, or to look at
     nodes: int | None = None  # of Penumbra for each step
+    minutes: float | None = None  # after which no more games are played; the table is of those that there are
     seed: int = 0
     say: Callable[[str], None] = print
 

@@ -20,7 +20,7 @@ def cost(request: Request) -> Cost:
 
 
 def run(request: Request) -> Result:
-    ratings = variants.rated(request, NAME)
+    ratings, notes = variants.rated(request, NAME)
     paper = published_elo()
     there = {rating.name: rating for rating in ratings.players}
     rows: list[list[Cell]] = []
@@ -43,7 +43,6 @@ def run(request: Request) -> Result:
         [[row[0], _elo(row[1], row[2]), _elo(row[5], row[6]), row[3], row[4]] for row in rows],
     )
     claims = _claims(ratings, names)
-    notes = variants.notes(request, NAME, ratings)
     return Result(NAME, TITLE, Grid(heading, rows), figure, notes, claims, [shown])
 
 

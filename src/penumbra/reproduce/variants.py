@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from penumbra.arena.organiser import Standing
 from penumbra.arena.rating import Ratings
 from penumbra.reproduce import league, published
 from penumbra.reproduce.league import EVERY, FEW, TINY, Sizes, Variant
@@ -66,22 +67,22 @@ def cost(request: Request, table: str) -> Cost:
     return league.cost(request, *planned(request, table))
 
 
-def rated(request: Request, table: str) -> Ratings:
-    """Plays what is missing of a table, and rates all games of all three that are there."""
-    league.play(request, *planned(request, table))
-    return league.ratings(request, [planned(request, name) for name in VARIANTS])
+def rated(request: Request, table: str) -> tuple[Ratings, list[str]]:
+    """Plays what is missing of a table; all games of all three that are there rated, and what that rests on."""
+    standing = league.play(request, *planned(request, table))
+    ratings = league.ratings(request, [planned(request, name) for name in VARIANTS])
+    return ratings, notes(request, table, ratings, standing)
 
 
-def notes(request: Request, table: str, ratings: Ratings) -> list[str]:
-    """What the ratings of a table rest on."""
+def notes(request: Request, table: str, ratings: Ratings, standing: Standing) -> list[str]:
     _, sizes = planned(request, table)
-    games = request.games or sizes.games
     network = "the heuristic evaluator" if sizes.evaluator != "network" else league.weights_of(request).name
     against = "every baseline" if sizes.against == EVERY else ", ".join(baseline.name for baseline in sizes.against)
     return [
-        f"Ours: {games} games a pairing against {against}, {request.nodes or sizes.nodes:,} nodes a step, {network} on "
-        f"{request.device}; one rating over the {ratings.games:,} games of Tables 2 to 4 that are there, "
-        f"{league.ANCHOR.name} at {league.ANCHOR_ELO:.0f}; intervals are of 95 %.",
+        f"Ours: {standing.done:,} games of the {standing.target:,} that are {request.games or sizes.games} a pairing "
+        f"against {against}, {request.nodes or sizes.nodes:,} nodes a step, {network} on {request.device}; one rating "
+        f"over the {ratings.games:,} games of Tables 2 to 4 that are there, {league.ANCHOR.name} at "
+        f"{league.ANCHOR_ELO:.0f}; intervals are of 95 %.",
         f"The paper played {PAPER_TABLE2 if table == 'table2' else PAPER_GRIDS} games a pairing against the real "
         "programs, by the clock; our baselines are our own kinds after them, and DynamicEntropy's headset stands for "
         "Genetic's, which we have not.",
