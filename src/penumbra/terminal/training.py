@@ -13,22 +13,11 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table as Grid
 
 from penumbra.arena.archive import Archive
+from penumbra.reproduce.published import rows
 from penumbra.training.selfplay import SelfPlay, network_policies, play
 
 if TYPE_CHECKING:
     from penumbra.training.data import Table
-
-PAPER = {  # Table 1: top-1, top-5 and winner accuracy, in percent
-    "All": (33.6, 62.0, 74.8),
-    "Top": (43.1, 73.4, 82.4),
-    "StrangeFish": (45.9, 74.3, 86.6),
-    "LaSalle": (36.4, 68.2, 69.7),
-    "DynamicEntropy": (50.0, 76.7, 78.9),
-    "Oracle": (49.3, 77.4, 81.4),
-    "Trout": (41.8, 63.4, 79.8),
-    "Attacker": (45.1, 61.9, 80.1),
-    "Random": (4.5, 20.7, 94.7),
-}
 
 
 def train(
@@ -121,9 +110,10 @@ def show(result: Any) -> None:
     grid = Grid("headset", "examples", "top-1 %", "top-5 %", "winner %", "paper", "best on its data (top-1)")
     own = {measure: result.own(measure) for measure in ("top1", "top5", "winner")}
     best = result.best_of_columns("top1")
+    published = {row["headset"]: [row[measure] for measure in own] for row in rows("table1")}
     for j, name in enumerate(result.data):
         shares = [own[measure].get(name, np.nan) for measure in own]
-        paper = " ".join(f"{value:.1f}" for value in PAPER.get(name, ()))
+        paper = " ".join(published.get(name, ()))
         grid.add_row(name, f"{result.examples[j]:,}", *(f"{100 * share:.1f}" for share in shares), paper, best[name])
     console = Console()
     console.print(grid)
