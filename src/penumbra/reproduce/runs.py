@@ -54,10 +54,20 @@ class Run:
     weights: Path
     log: Path  # of saliency
 
+    @property
+    def is_done(self) -> bool:
+        return self.weights.is_file() and self.log.is_file()
+
+
+def runs_of(request: Request) -> list[Run]:
+    """Those of this scale, done or not."""
+    folders = [request.out / "training" / str(number + 1) for number in range(request.of(SCALES).runs)]
+    return [Run(folder / "weights.safetensors", folder / saliency.FILE) for folder in folders]
+
 
 def cost(request: Request) -> Cost:
     sizes = request.of(SCALES)
-    steps = sizes.runs * sizes.steps
+    steps = sum(not run.is_done for run in runs_of(request)) * sizes.steps
     count = request.games or sizes.games
     return Cost(steps / sizes.batches_a_second, to_make(request, count), count, steps)
 
@@ -112,13 +122,10 @@ def trained(request: Request, found: Games) -> list[Run]:
     sizes = request.of(SCALES)
     table: Table | None = None
     judges: Table | None = None
-    done = []
-    for number in range(sizes.runs):
-        folder = request.out / "training" / str(number + 1)
-        run = Run(folder / "weights.safetensors", folder / saliency.FILE)
-        done.append(run)
-        if run.weights.is_file() and run.log.is_file():
+    for number, run in enumerate(runs_of(request)):
+        if run.is_done:
             continue
+        folder = run.weights.parent
         request.say(f"training run {number + 1} of {sizes.runs} in {folder}")
         recipe = recipe_for(request, found.records, request.seed + number)
         judges = judges or validation_table(recipe, found.records, request.device, sizes.cap)
@@ -135,4 +142,4 @@ def trained(request: Request, found: Games) -> list[Run]:
             watch=watch,
             log_every=every,
         )
-    return done
+    return runs_of(request)
