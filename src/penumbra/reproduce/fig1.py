@@ -32,21 +32,21 @@ BUCKETS = 21  # the inclusive upper bounds are 1, 2, 4 .. 2^20
 class Sizes:
     games: int
     cap: int
-    games_a_second: float
+    games_a_second: float  # on one core
 
 
 SCALES = {
     "tiny": Sizes(20, 500, 50.0),
-    "smoke": Sizes(600, 20_000, 20.0),
-    "small": Sizes(4_000, 1_000_000, 40.0),
-    "paper": Sizes(98_000, 1_000_000, 40.0),
+    "smoke": Sizes(200, 20_000, 2.5),
+    "small": Sizes(300, 1_000_000, 0.25),
+    "paper": Sizes(98_000, 1_000_000, 0.25),
 }
 
 
 def cost(request: Request) -> Cost:
     sizes = request.of(SCALES)
     count = request.games or sizes.games
-    return Cost(count / sizes.games_a_second, to_make(request, count), count)
+    return Cost(count / sizes.games_a_second / request.workers, to_make(request, count), count)
 
 
 def run(request: Request) -> Result:
