@@ -7,7 +7,8 @@ import pytest
 from penumbra.rbc.planes import PLANES
 from penumbra.reproduce import published
 from penumbra.reproduce.cross_tables import best_of_columns
-from penumbra.reproduce.orders import correlation, rank_correlation, ranks
+from penumbra.reproduce.elo_grids import caution_claims, exploration_claims
+from penumbra.reproduce.orders import chance, correlation, rank_correlation, ranks, verdict
 from penumbra.reproduce.table_saliency import published_column
 
 FILES = sorted(path.stem for path in published.FOLDER.glob("*.csv"))
@@ -71,3 +72,25 @@ def test_ranks_of_equals_are_shared() -> None:
     assert ranks([3.0, 1.0, 3.0, 2.0]).tolist() == [2.5, 0.0, 2.5, 1.0]
     assert rank_correlation([1, 2, 3, 4], [10, 20, 30, 5]) == pytest.approx(-0.2)
     assert rank_correlation([1, 2], [1, 2]) != rank_correlation([1, 2], [1, 2])  # NaN: two points say nothing
+
+
+def test_a_correlation_that_chance_would_give_says_nothing() -> None:
+    """0.632 is the critical value of 10 points, 0.195 of 102, in any table of them."""
+    assert chance(10) == pytest.approx(0.632, abs=0.01) and chance(102) == pytest.approx(0.195, abs=0.003)
+    assert verdict(0.5, 10, positive=True) is None and verdict(float("nan"), 10, positive=True) is None
+    assert verdict(0.7, 10, positive=True) is True and verdict(0.7, 10, positive=False) is False
+    assert verdict(-0.25, 104, positive=False) is True and verdict(1.0, 3, positive=True) is None
+
+
+def test_the_papers_own_grids_say_what_the_paper_says() -> None:
+    paper = {
+        name: {(row[a], row[b]): (float(row["elo"]), float(row["margin"])) for row in published.rows(name)}
+        for name, a, b in (("table3", "paranoia", "caution"), ("table4", "rule", "c"))
+    }
+    paranoia, caution = caution_claims(paper["table3"], paper["table3"])
+    assert paranoia.holds is True and caution.holds is True
+    assert exploration_claims(paper["table4"], paper["table4"])[0].holds is True
+    wide = {key: (elo, 200.0) for key, (elo, _) in paper["table4"].items()}
+    assert exploration_claims(paper["table4"], wide)[0].holds is None
+    loose = {key: (elo, 200.0) for key, (elo, _) in paper["table3"].items()}
+    assert [claim.holds for claim in caution_claims(paper["table3"], loose)] == [None, None]

@@ -20,7 +20,7 @@ from penumbra.core import GameRecord
 from penumbra.rbc.planes import PLANES
 from penumbra.reproduce import planes_study, published, runs
 from penumbra.reproduce.games import games, to_make
-from penumbra.reproduce.orders import correlation
+from penumbra.reproduce.orders import chance, correlation, verdict
 from penumbra.reproduce.planes_study import Floats, order, over_training, study
 from penumbra.reproduce.plots import OURS, new_figure
 from penumbra.reproduce.request import Cost, Request
@@ -52,7 +52,7 @@ class Sizes:
 
 SCALES = {
     "tiny": Sizes(60, 3, 1, 2, 4, 1, 8, 32, 20.0),
-    "smoke": Sizes(300, 6, 1, 80, 8, 1, 64, 300, 15.0),
+    "smoke": Sizes(300, 5, 1, 80, 8, 1, 64, 200, 15.0),
     "small": Sizes(6_000, 26, 1, 600, 32, 2, 512, 4_000, 200.0),
     "paper": Sizes(100_000, 104, 5, 650_000, 128, 10, 256, 100_000, 60.0),
 }
@@ -103,10 +103,8 @@ def _claim(name: str, values: Floats, changes: Floats) -> Claim:
     paper = published.fact(f"{name} and ablation")
     ours = correlation(values, changes)
     text = f"correlation of {name} with the change of accuracy is slightly negative"
-    # Fisher's transformation: what 95 % of the samples of unrelated numbers would show.
-    chance = float(np.tanh(1.96 / np.sqrt(max(len(values) - 3, 1))))
-    said = f"{ours:.3f}; ±{chance:.2f} by chance with {len(values)} planes"
-    return Claim(text, f"{paper:.3f}", said, None if np.isnan(ours) or abs(ours) < chance else ours < 0)
+    said = f"{ours:.3f}; ±{chance(len(values)):.2f} by chance with {len(values)} planes"
+    return Claim(text, f"{paper:.3f}", said, verdict(ours, len(values), positive=False))
 
 
 def chosen_planes(count: int) -> list[int]:
@@ -169,7 +167,7 @@ def _train_without(
             removed.enter_context(without(table, plane))
         trainer.train(tables[0], lambda entry: None, every=10_000, each=lambda trainer: trainer.save(checkpoint))
         trainer.recalibrate(tables[0], batches=20)
-        result = evaluate(trainer.network, tables[1], most)
+        result = evaluate(trainer.network, tables[1], most, min(most, 2048))
     checkpoint.unlink(missing_ok=True)
     return float(np.mean(list(result.own("top1").values())))
 

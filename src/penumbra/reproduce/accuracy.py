@@ -73,7 +73,8 @@ def judge(request: Request) -> Judged:
     path = request.out / f"evaluation-{_key(paths, found.records, sizes)}.json"
     if not path.is_file():
         table = validation_table(recipe, found.records, request.device, sizes.cap)
-        results = [evaluate(from_weights(given).to(request.device), table, sizes.most) for given in networks_weights]
+        size = min(sizes.most, 2048)
+        results = [evaluate(from_weights(w).to(request.device), table, sizes.most, size) for w in networks_weights]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(to_plain(mean(results))))
     return Judged(from_plain(json.loads(path.read_text())), found, recipe, paths)

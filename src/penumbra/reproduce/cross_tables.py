@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penumbra.reproduce import accuracy, published
-from penumbra.reproduce.orders import rank_correlation
+from penumbra.reproduce.orders import rank_correlation, verdict
 from penumbra.reproduce.plots import heat, new_figure
 from penumbra.reproduce.request import Cost, Request
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
@@ -75,7 +75,7 @@ class CrossTable:
             if (headset, data) in paper and headset != data
         ]
         alike = rank_correlation([a for a, _ in pairs], [b for _, b in pairs])
-        holds = None if np.isnan(alike) else alike > 0
+        holds = verdict(alike, len(pairs), positive=True)
         text = "order of all cells beside the diagonal"
         return [*claims, Claim(text, "1", f"rank correlation {alike:.2f} over {len(pairs)} cells", holds)]
 

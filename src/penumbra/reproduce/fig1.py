@@ -17,7 +17,7 @@ from penumbra.arena.score import wilson
 from penumbra.core import GameRecord
 from penumbra.reproduce import published
 from penumbra.reproduce.games import Games, games, players_of, recognised, to_make
-from penumbra.reproduce.orders import rank_correlation
+from penumbra.reproduce.orders import rank_correlation, verdict
 from penumbra.reproduce.passes import Sums, go_through
 from penumbra.reproduce.plots import OURS, new_figure
 from penumbra.reproduce.request import Cost, ReproductionError, Request
@@ -82,7 +82,7 @@ def run(request: Request) -> Result:
             "the win rate tends to fall as the number of states grows",
             "falls",
             f"rank correlation {falling:.2f}",
-            None if np.isnan(falling) else falling < 0,
+            verdict(falling, len(shares), positive=False),
         ),
         Claim(
             "median of the largest number of states in a game",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from penumbra.pictures.board import INK
@@ -21,6 +22,7 @@ from penumbra.training.saliency import Saliency
 
 NAME, TITLE = "fig-saliency", "Saliency through training"
 DARK_SQUARES, HEADSET, MOST = 8, "Top", 5
+COLORS = colormaps["tab20"]
 MEASURES: dict[str, Callable[[Saliency], planes_study.Floats]] = {
     "loss PBS": lambda found: found.pbs["loss"],
     "action PbS": lambda found: found.pbs_of_bits("action"),
@@ -63,8 +65,9 @@ def _figure(log: Log, chosen: dict[str, list[int]]) -> Figure:
     figure.suptitle(TITLE, fontsize=13, color=INK)
     for row, (name, measure) in enumerate(MEASURES.items()):
         by_headset = figure.add_subplot(2, 2, 2 * row + 1, title=f"plane {DARK_SQUARES}, dark squares: {name}")
-        for headset, steps in log.items():
-            by_headset.plot(list(steps), [measure(at)[DARK_SQUARES] for at in steps.values()], label=headset)
+        for color, (headset, steps) in enumerate(log.items()):
+            values = [measure(at)[DARK_SQUARES] for at in steps.values()]
+            by_headset.plot(list(steps), values, label=headset, color=COLORS(color % COLORS.N))
         by_plane = figure.add_subplot(2, 2, 2 * row + 2, title=f"headset {HEADSET}: {name}")
         for plane in chosen[name]:
             steps = log[HEADSET]

@@ -19,7 +19,7 @@ from penumbra.network.model import Network, from_weights, unpack
 from penumbra.network.weights import WeightsError
 from penumbra.reproduce.accuracy import shipped
 from penumbra.reproduce.games import games, to_make
-from penumbra.reproduce.orders import correlation, rank_correlation
+from penumbra.reproduce.orders import correlation, rank_correlation, verdict
 from penumbra.reproduce.passes import Sums, go_through
 from penumbra.reproduce.plots import OURS, PAPERS, new_figure
 from penumbra.reproduce.request import Cost, Request
@@ -135,9 +135,9 @@ def _claims(kind: str, at: Any, won: Any, value: Any) -> list[Claim]:
     claims = []
     for what, column in (("win rate", won), ("network value", value)):
         falling = rank_correlation(at, column)
-        holds = None if np.isnan(falling) else falling < 0
+        holds = verdict(falling, len(at), positive=False)
         text = f"the {what} tends to fall with the number of states ({kind})"
         claims.append(Claim(text, "falls", f"rank correlation {falling:.2f}", holds))
     alike = correlation(won, value)
-    holds = None if np.isnan(alike) else alike > 0
+    holds = verdict(alike, len(at), positive=True)
     return [*claims, Claim(f"the value follows the win rate ({kind})", "follows", f"correlation {alike:.2f}", holds)]

@@ -1,4 +1,4 @@
-"""How alike two orders are."""
+"""How alike two orders are, and whether chance would make them so."""
 
 from __future__ import annotations
 
@@ -23,6 +23,18 @@ def correlation(a: Sequence[float] | NDArray[np.float64], b: Sequence[float] | N
     if len(x) < 3 or x.std() == 0 or y.std() == 0:
         return float("nan")
     return float(np.corrcoef(x, y)[0, 1])
+
+
+def chance(count: int) -> float:
+    """The size below which 95 % of the correlations of unrelated numbers stay (Fisher's transformation)."""
+    return float(np.tanh(1.96 / np.sqrt(count - 3))) if count > 3 else 1.0
+
+
+def verdict(found: float, count: int, *, positive: bool) -> bool | None:
+    """Whether a correlation over so many points has that sign; None if chance would give as much."""
+    if np.isnan(found) or abs(found) <= chance(count):
+        return None
+    return (found > 0) == positive
 
 
 def rank_correlation(a: Sequence[float] | NDArray[np.float64], b: Sequence[float] | NDArray[np.float64]) -> float:

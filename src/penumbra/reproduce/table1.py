@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from penumbra.core import GameRecord
 from penumbra.reproduce import accuracy, published
 from penumbra.reproduce.accuracy import Judged
-from penumbra.reproduce.orders import rank_correlation
+from penumbra.reproduce.orders import rank_correlation, verdict
 from penumbra.reproduce.plots import dots, new_figure
 from penumbra.reproduce.request import Cost, Request
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
@@ -92,7 +92,7 @@ def _claims(own: dict[str, dict[str, float]], shared: Sequence[str]) -> list[Cla
         word = "hardest" if extreme is min else "easiest"
         claims.append(Claim(f"{word} player to predict by {LABELS[measure][:-2]}", theirs, ours, theirs == ours))
         alike = rank_correlation([paper[name] for name in players], [own[measure][name] for name in players])
-        holds = None if np.isnan(alike) else alike > 0
+        holds = verdict(alike, len(players), positive=True)
         claims.append(
             Claim(f"order of the players by {LABELS[measure][:-2]}", "1", f"rank correlation {alike:.2f}", holds)
         )

@@ -7,7 +7,7 @@ from itertools import pairwise
 from penumbra.arena.rating import Ratings
 from penumbra.reproduce import league, published, variants
 from penumbra.reproduce.league import STAND_INS, Baseline, shown_elo, stronger
-from penumbra.reproduce.orders import rank_correlation
+from penumbra.reproduce.orders import rank_correlation, verdict
 from penumbra.reproduce.plots import dots, new_figure
 from penumbra.reproduce.request import Cost, Request
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
@@ -68,9 +68,8 @@ def _claims(ratings: Ratings, there: list[str]) -> list[Claim]:
     pairs += [(a[0], b[0]) for a, b in pairwise((ours, stocky, weak)) if a and b]
     claims = [stronger(ratings, a, b, (paper[a][0], paper[b][0])) for a, b in pairs]
     alike = rank_correlation([paper[name][0] for name in order], [ratings.of(name).elo for name in order])
-    whole = Claim(
-        "the order of all of them", "1", f"rank correlation {alike:.2f}", alike > 0 if alike == alike else None
-    )
+    holds = verdict(alike, len(order), positive=True)
+    whole = Claim("the order of all of them", "1", f"rank correlation {alike:.2f}", holds)
     return [whole, *claims]
 
 

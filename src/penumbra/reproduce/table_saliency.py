@@ -6,7 +6,7 @@ import numpy as np
 
 from penumbra.rbc.planes import PLANES
 from penumbra.reproduce import planes_study, published
-from penumbra.reproduce.orders import rank_correlation
+from penumbra.reproduce.orders import rank_correlation, verdict
 from penumbra.reproduce.planes_study import order, over_training, study
 from penumbra.reproduce.plots import OURS, new_figure
 from penumbra.reproduce.request import Cost, Request
@@ -42,12 +42,13 @@ def run(request: Request) -> Result:
     for ax, name in zip(axes, COLUMNS[:2], strict=True):
         ax.scatter(paper[name], ours[name], color=OURS, s=14)
         for top in order(paper[name])[:8]:
-            ax.annotate(f"{top} {PLANES[top].name}", (paper[name][top], ours[name][top]), fontsize=7)
+            at = paper[name][top], ours[name][top]
+            ax.annotate(f"{top} {PLANES[top].name} ", at, ha="right", va="bottom", fontsize=7)
         ax.set(xlabel=f"paper: {name}", ylabel=f"ours: {name}", xscale="log", yscale="log")
     for name in COLUMNS:
         there = np.isfinite(ours[name])
         alike = rank_correlation(ours[name][there], paper[name][there])
-        holds = None if np.isnan(alike) else alike > 0
+        holds = verdict(alike, int(there.sum()), positive=True)
         said = f"rank correlation {alike:.2f} over {int(there.sum())} planes"
         claims.append(Claim(f"order of the planes by {name}", "1", said, holds))
     notes = [
