@@ -38,7 +38,7 @@ from penumbra.reproduce.result import Claim
 ARCHIVE = "tournament.db"
 UNRECOGNISED = "unrecognized"
 STEPS = 60  # of Penumbra in a game, about
-BASELINE_SECONDS = 1.5  # of a baseline in a game, about
+STEP_SECONDS = 0.08  # of a step besides its nodes, about
 NODES_A_SECOND = {"cpu": 600.0, "cuda": 2_500.0}  # of each of several workers, about
 STAND_INS = {"Genetic": "DynamicEntropy"}  # headsets that the paper had and we have not
 KINDS = {  # our own after the paper's baselines
@@ -97,6 +97,7 @@ class Sizes:
     against: tuple[Baseline, ...]
     cap: int | None = None  # states held at most
     evaluator: str = "network"
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of all variants, where theirs do not differ
 
 
 TINY = Sizes(2, 8, (ANCHOR, Baseline("Trout", UNRECOGNISED)), 1_000, "heuristic")
@@ -129,7 +130,7 @@ def league(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Leagu
                 settings={
                     **base,
                     "recognize_as": "none" if baseline.recognised_as == UNRECOGNISED else baseline.recognised_as,
-                    "settings": dict(variant.settings),
+                    "settings": {**sizes.settings, **variant.settings},
                 },
             ),
             baseline.entrant(),
@@ -178,7 +179,7 @@ def cost(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Cost:
         with Archive.open(path) as archive:
             count = len(outset(planned, archive)[0])
     nodes = request.nodes or sizes.nodes
-    seconds = count * (BASELINE_SECONDS + STEPS * nodes / NODES_A_SECOND[request.device]) / request.workers
+    seconds = count * STEPS * (STEP_SECONDS + nodes / NODES_A_SECOND[request.device]) / request.workers
     return Cost(seconds if request.minutes is None else min(seconds, 60 * request.minutes), count)
 
 

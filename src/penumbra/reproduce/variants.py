@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from penumbra.arena.organiser import Standing
 from penumbra.arena.rating import Ratings
@@ -14,23 +15,26 @@ PAPER_NODES = 10_000  # of a step; the paper's program made about 4,000 a second
 PAPER_TABLE2 = int(published.fact("games a pairing, table 2"))
 PAPER_GRIDS = int(published.fact("games a pairing, tables 3 and 4"))
 
+SHALLOW = {"b": 8, "d": [3, 6], "k": 16, "n_particles": 16}  # for cores that have other things to do
+HASTY: dict[str, Any] = {"cap": 2_000, "settings": SHALLOW}
+
 SCALES: Mapping[str, Mapping[str, Sizes]] = {
     "table2": {
         "tiny": TINY,
-        "smoke": Sizes(2, 24, EVERY, cap=20_000),
-        "small": Sizes(10, 400, EVERY),
+        "smoke": Sizes(1, 16, EVERY, **HASTY),
+        "small": Sizes(8, 256, EVERY, settings={"b": 16}),
         "paper": Sizes(PAPER_TABLE2, PAPER_NODES, EVERY),
     },
     "table3": {
         "tiny": TINY,
-        "smoke": Sizes(2, 24, FEW, cap=20_000),
-        "small": Sizes(10, 400, FEW),
+        "smoke": Sizes(1, 16, FEW, **HASTY),
+        "small": Sizes(6, 256, FEW, settings={"b": 16}),
         "paper": Sizes(PAPER_GRIDS, PAPER_NODES, EVERY),
     },
     "table4": {
         "tiny": TINY,
-        "smoke": Sizes(2, 24, FEW, cap=20_000),
-        "small": Sizes(20, 400, FEW),
+        "smoke": Sizes(2, 16, FEW, **HASTY),
+        "small": Sizes(12, 256, FEW, settings={"b": 16}),
         "paper": Sizes(PAPER_GRIDS, PAPER_NODES, EVERY),
     },
 }
