@@ -71,7 +71,7 @@ def measure(network: Network, headset: str, batch: Batch, weights: LossWeights) 
     planes = unpack(batch.planes, torch.float32).contiguous(memory_format=torch.channels_last).requires_grad_()
     heads = network(planes, headset)
     loss = len(batch.target) * total(losses(heads, batch), weights)  # the sum of the examples' own
-    chosen = legal_logits(heads.policy, batch).log_softmax(dim=1).gather(1, batch.target[:, None])
+    chosen = legal_logits(heads.policy, batch.legal).log_softmax(dim=1).gather(1, batch.target[:, None])
     (by_loss,) = torch.autograd.grad(loss, planes, retain_graph=True)
     (by_action,) = torch.autograd.grad(chosen.sum(), planes)
     network.train(training)
