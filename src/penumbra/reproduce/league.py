@@ -100,9 +100,6 @@ class Sizes:
     settings: Mapping[str, Any] = field(default_factory=dict)  # of all variants, where theirs do not differ
 
 
-TINY = Sizes(2, 8, (ANCHOR, Baseline("Trout", UNRECOGNISED)), 1_000, "heuristic")
-
-
 @dataclass(frozen=True)
 class League(Tournament):
     """A tournament of given meetings, where one player may have other settings against each opponent."""

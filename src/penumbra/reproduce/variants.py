@@ -8,7 +8,7 @@ from typing import Any
 from penumbra.arena.organiser import Standing
 from penumbra.arena.rating import Ratings
 from penumbra.reproduce import league, published
-from penumbra.reproduce.league import EVERY, FEW, TINY, Sizes, Variant
+from penumbra.reproduce.league import EVERY, FEW, Sizes, Variant
 from penumbra.reproduce.request import Cost, Request
 
 PAPER_NODES = 10_000  # of a step; the paper's program made about 4,000 a second under its clock
@@ -16,6 +16,7 @@ PAPER_TABLE2 = int(published.fact("games a pairing, table 2"))
 PAPER_GRIDS = int(published.fact("games a pairing, tables 3 and 4"))
 
 SHALLOW = {"b": 8, "d": [3, 6], "k": 16, "n_particles": 16}  # for cores that have other things to do
+TINY = Sizes(1, 8, FEW[::2], 1_000, "heuristic", {"b": 4, "d": [1, 2], "k": 4, "n_particles": 8})
 HASTY: dict[str, Any] = {"cap": 2_000, "settings": SHALLOW}
 
 SCALES: Mapping[str, Mapping[str, Sizes]] = {
