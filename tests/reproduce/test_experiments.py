@@ -24,6 +24,7 @@ from penumbra.network import weights as files
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import Network, to_weights
 from penumbra.reproduce import ablation, accuracy, fig1, fig_synopsis, league, variants
+from penumbra.reproduce.command import request as make_request
 from penumbra.reproduce.experiments import WHERE, experiment, reproduce
 from penumbra.reproduce.league import ANCHOR, Baseline, Hall, Sizes, Variant
 from penumbra.reproduce.report import collect, write_report
@@ -250,6 +251,11 @@ def test_bad_input_is_answered_by_one_line(arguments: tuple[str, ...], message: 
     assert message in answer.stderr and answer.stderr.count("\n") == 1
 
 
+def test_a_number_of_games_is_checked() -> None:
+    with pytest.raises(ReproductionError, match="--games 0: it must be at least 1"):
+        make_request("smoke", games=0, device="cpu")
+
+
 def test_weights_without_a_headset_are_refused(request_: Request, tmp_path: Path) -> None:
     with pytest.raises(
         ValueError, match="has no headset DynamicEntropy, StockyInference, StrangeFish; it has All, Top"
@@ -280,6 +286,7 @@ def test_needs_neither_chess_nor_reconchess(request_: Request, tmp_path: Path) -
 import sys
 for name in ("chess", "reconchess"):
     sys.modules[name] = None
+from penumbra.reproduce.command import request as make_request
 from penumbra.reproduce.experiments import WHERE, experiment
 for name in WHERE:
     experiment(name)

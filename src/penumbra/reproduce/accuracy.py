@@ -94,6 +94,12 @@ def shipped(request: Request) -> Path:
     return FULL if request.device == "cuda" else LITE
 
 
+def one_network(request: Request) -> Path:
+    """The weights given, those of the first run where this scale trains and it is done, or what is shipped."""
+    trained = [run.weights for run in runs.runs_of(request) if run.is_done] if request.of(SCALES).runs else []
+    return next(iter((*request.weights, *trained)), shipped(request))
+
+
 def _recipe(given: Sequence[Weights], paths: Sequence[Path]) -> Recipe:
     recipe = recipe_of(given[0])
     for other, path in zip(given, paths, strict=True):

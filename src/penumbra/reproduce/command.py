@@ -10,7 +10,7 @@ from pathlib import Path
 from penumbra.arena.population import cores
 from penumbra.network.choice import choose_device
 from penumbra.reproduce.experiments import ALL, WHERE, chosen, reproduce
-from penumbra.reproduce.request import OUT, SCALES, Request, check_scale
+from penumbra.reproduce.request import OUT, SCALES, ReproductionError, Request, check_scale
 
 INTERRUPTED = 130
 
@@ -30,6 +30,9 @@ def request(
     seed: int = 0,
 ) -> Request:
     """What a command line said, checked."""
+    for name, number in (("workers", workers), ("games", games), ("nodes", nodes)):
+        if number is not None and number < 1:
+            raise ReproductionError(f"--{name} {number}: it must be at least 1")
     return Request(
         check_scale(scale),
         out / scale,

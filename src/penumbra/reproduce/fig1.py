@@ -87,7 +87,7 @@ def run(request: Request) -> Result:
         Claim(
             "median of the largest number of states in a game",
             f"{published.fact('fig1 median maximum'):,.0f}",
-            f"{most:,.0f}",
+            f"{most:,.0f}" + (", where tracking stops" if most >= sizes.cap else ""),
             None,
         ),
     ]

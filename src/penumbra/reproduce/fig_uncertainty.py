@@ -17,7 +17,7 @@ from penumbra.core import GameRecord
 from penumbra.network import weights as files
 from penumbra.network.model import Network, from_weights, unpack
 from penumbra.network.weights import WeightsError
-from penumbra.reproduce.accuracy import shipped
+from penumbra.reproduce.accuracy import one_network
 from penumbra.reproduce.games import games, to_make
 from penumbra.reproduce.orders import correlation, rank_correlation, verdict
 from penumbra.reproduce.passes import Sums, go_through
@@ -55,7 +55,7 @@ def cost(request: Request) -> Cost:
 
 def run(request: Request) -> Result:
     sizes = request.of(SCALES)
-    path = request.weights[0] if request.weights else shipped(request)
+    path = one_network(request)
     network = valuing(path, request.device)
     found = games(request, request.games or sizes.games)
     settings = f"{path.name} {path.stat().st_size} cap {sizes.cap} one in {sizes.share}"

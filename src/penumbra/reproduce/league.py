@@ -31,7 +31,7 @@ from penumbra.network import weights as files
 from penumbra.network.shared import inference_process
 from penumbra.network.weights import WeightsError
 from penumbra.reproduce import published
-from penumbra.reproduce.accuracy import shipped
+from penumbra.reproduce.accuracy import one_network
 from penumbra.reproduce.request import Cost, ReproductionError, Request
 from penumbra.reproduce.result import Claim
 
@@ -116,7 +116,7 @@ def league(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Leagu
     if sizes.cap is not None:
         base["cap"] = sizes.cap
     if sizes.evaluator == "network":
-        path = weights_of(request)
+        path = one_network(request)
         check_headsets(path, sizes.against)
         base |= {"device": request.device, "weights": str(_short(path))}
     meetings = tuple(
@@ -143,10 +143,6 @@ def league(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Leagu
         on_error="replay",
         meetings=meetings,
     )
-
-
-def weights_of(request: Request) -> Path:
-    return request.weights[0] if request.weights else shipped(request)
 
 
 def check_headsets(path: Path, opponents: Sequence[Baseline]) -> None:
@@ -214,7 +210,7 @@ def hall(request: Request, planned: League, sizes: Sizes) -> Iterator[Hall]:
         if request.device == "cuda" and sizes.evaluator == "network":
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             socket = Path(folder) / "inference"
-            device = stack.enter_context(inference_process(socket, str(weights_of(request)), request.device))
+            device = stack.enter_context(inference_process(socket, str(one_network(request)), request.device))
         yield Hall(local_players(planned), request.minutes, device)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from penumbra.arena.organiser import Standing
 from penumbra.arena.rating import Ratings
 from penumbra.reproduce import league, published
+from penumbra.reproduce.accuracy import one_network
 from penumbra.reproduce.league import EVERY, FEW, Sizes, Variant
 from penumbra.reproduce.request import Cost, Request
 
@@ -81,7 +82,7 @@ def rated(request: Request, table: str) -> tuple[Ratings, list[str]]:
 
 def notes(request: Request, table: str, ratings: Ratings, standing: Standing) -> list[str]:
     _, sizes = planned(request, table)
-    network = "the heuristic evaluator" if sizes.evaluator != "network" else league.weights_of(request).name
+    network = "the heuristic evaluator" if sizes.evaluator != "network" else one_network(request).name
     against = "every baseline" if sizes.against == EVERY else ", ".join(baseline.name for baseline in sizes.against)
     return [
         f"Ours: {standing.done:,} games of the {standing.target:,} that are {request.games or sizes.games} a pairing "
