@@ -26,6 +26,7 @@ from penumbra.network.model import Network, to_weights
 from penumbra.reproduce import ablation, accuracy, fig1, fig_synopsis, league, variants
 from penumbra.reproduce.command import request as make_request
 from penumbra.reproduce.experiments import WHERE, experiment, reproduce
+from penumbra.reproduce.games import TO_MAKE
 from penumbra.reproduce.league import ANCHOR, Baseline, Hall, Sizes, Variant
 from penumbra.reproduce.report import collect, write_report
 from penumbra.reproduce.request import ReproductionError, Request, duration
@@ -149,7 +150,8 @@ def test_games_are_made_where_there_are_none(
     request_: Request, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    given = dataclasses.replace(request_, archives=(), out=tmp_path / "out", games=6)
+    monkeypatch.setitem(TO_MAKE, "tiny", 6)
+    given = dataclasses.replace(request_, archives=(), out=tmp_path / "out")
     assert fig1.cost(given).games == 6
     reproduce("fig1", given)
     assert fig1.cost(given).games == 0

@@ -19,7 +19,7 @@ import numpy as np
 from penumbra.core import GameRecord
 from penumbra.rbc.planes import PLANES
 from penumbra.reproduce import planes_study, published, runs
-from penumbra.reproduce.games import games, to_make
+from penumbra.reproduce.games import games, looking
 from penumbra.reproduce.orders import chance, correlation, verdict
 from penumbra.reproduce.planes_study import Floats, order, over_training, study
 from penumbra.reproduce.plots import OURS, new_figure
@@ -64,7 +64,7 @@ def cost(request: Request) -> Cost:
     study_cost = planes_study.cost(request)
     count = request.games or sizes.games
     seconds = steps / sizes.batches_a_second + study_cost.seconds
-    return Cost(seconds, to_make(request, max(count, study_cost.replayed)), count, steps + study_cost.steps)
+    return looking(request, count, seconds, steps + study_cost.steps)
 
 
 def run(request: Request) -> Result:

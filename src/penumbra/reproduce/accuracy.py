@@ -19,7 +19,7 @@ from penumbra.network import weights as files
 from penumbra.network.model import from_weights
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError
 from penumbra.reproduce import runs
-from penumbra.reproduce.games import Games, games, players_of, to_make
+from penumbra.reproduce.games import Games, games, looking, players_of
 from penumbra.reproduce.request import Cost, ReproductionError, Request
 from penumbra.training.evaluation import MEASURES, Evaluation, evaluate
 from penumbra.training.recipe import Recipe, recipe_of
@@ -59,7 +59,7 @@ def cost(request: Request) -> Cost:
     looked_at = request.games or sizes.games
     examples = 13 * min(sizes.most, looked_at * 10)
     seconds = examples / EXAMPLES_A_SECOND[request.device] + training.seconds
-    return Cost(seconds, to_make(request, looked_at), looked_at, training.steps)
+    return looking(request, looked_at, seconds, training.steps)
 
 
 def judge(request: Request) -> Judged:

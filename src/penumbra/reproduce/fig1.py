@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from penumbra.arena.score import wilson
 from penumbra.core import GameRecord
 from penumbra.reproduce import published
-from penumbra.reproduce.games import Games, games, players_of, recognised, to_make
+from penumbra.reproduce.games import Games, games, looking, players_of, recognised
 from penumbra.reproduce.orders import rank_correlation, verdict
 from penumbra.reproduce.passes import Sums, go_through
 from penumbra.reproduce.plots import OURS, new_figure
@@ -46,7 +46,7 @@ SCALES = {
 def cost(request: Request) -> Cost:
     sizes = request.of(SCALES)
     count = request.games or sizes.games
-    return Cost(count / sizes.games_a_second / request.workers, to_make(request, count), count)
+    return looking(request, count, count / sizes.games_a_second / request.workers)
 
 
 def run(request: Request) -> Result:

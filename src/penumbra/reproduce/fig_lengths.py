@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penumbra.core import GameRecord
-from penumbra.reproduce.games import games, to_make
+from penumbra.reproduce.games import games, looking
 from penumbra.reproduce.plots import OURS, new_figure
 from penumbra.reproduce.request import Cost, ReproductionError, Request
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
@@ -24,8 +24,7 @@ SHORTEST, LONGEST = "Attacker", "StockyInference"  # on average, in the paper
 
 def cost(request: Request) -> Cost:
     count = request.games or request.of(GAMES)
-    make = to_make(request, min(count, 600))
-    return Cost(count / GAMES_A_SECOND, make, count)
+    return looking(request, count, count / GAMES_A_SECOND)
 
 
 def run(request: Request) -> Result:

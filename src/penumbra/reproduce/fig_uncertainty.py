@@ -18,7 +18,7 @@ from penumbra.network import weights as files
 from penumbra.network.model import Network, from_weights, unpack
 from penumbra.network.weights import WeightsError
 from penumbra.reproduce.accuracy import one_network
-from penumbra.reproduce.games import games, to_make
+from penumbra.reproduce.games import games, looking
 from penumbra.reproduce.orders import correlation, rank_correlation, verdict
 from penumbra.reproduce.passes import Sums, go_through
 from penumbra.reproduce.plots import OURS, PAPERS, new_figure
@@ -50,7 +50,7 @@ SCALES = {
 def cost(request: Request) -> Cost:
     sizes = request.of(SCALES)
     count = request.games or sizes.games
-    return Cost(count / sizes.games_a_second[request.device], to_make(request, count), count)
+    return looking(request, count, count / sizes.games_a_second[request.device])
 
 
 def run(request: Request) -> Result:

@@ -14,11 +14,12 @@ from penumbra.arena.mill import run
 from penumbra.arena.population import Member, Population
 from penumbra.core import GameRecord
 from penumbra.players.configuration import UNRECOGNISED, headset
-from penumbra.reproduce.request import ReproductionError, Request
+from penumbra.reproduce.request import Cost, ReproductionError, Request
 
 USUAL = (Path("runs/games.db"), Path("runs/games2.db"), Path("runs/public.db"))
 MADE = "games.db"
-MILLED_A_SECOND = 2.4  # games for each worker
+TO_MAKE = {"tiny": 60, "smoke": 300, "small": 20_000, "paper": 98_000}  # games, for all experiments of a scale
+MILLED_A_SECOND = 2.4  # for each worker
 PLAYERS = {  # of the games that are made here: kind by name
     "Random": "random",
     "Attacker": "attacker",
@@ -54,7 +55,7 @@ def games(request: Request, most: int) -> Games:
     """At most so many games, each once, always the same ones; made first if there are none."""
     paths = archives(request)
     if not paths:
-        paths = (make_games(request, most),)
+        paths = (make_games(request),)
     records: dict[int, GameRecord] = {}
     for path in paths:
         with Archive.open(path) as archive:
@@ -65,9 +66,9 @@ def games(request: Request, most: int) -> Games:
     return Games([records[key] for key in chosen], f"{len(chosen):,} games of {', '.join(path.name for path in paths)}")
 
 
-def make_games(request: Request, count: int) -> Path:
-    """Plays what is missing of so many games."""
-    path = request.out / MADE
+def make_games(request: Request) -> Path:
+    """Plays what is missing of this scale's games."""
+    path, count = request.out / MADE, request.of(TO_MAKE)
     path.parent.mkdir(parents=True, exist_ok=True)
     members = tuple(Member(name, kind) for name, kind in PLAYERS.items())
     population = Population(members, games=count, seed=request.seed, workers=request.workers, opening_plies=4)
@@ -79,15 +80,21 @@ def make_games(request: Request, count: int) -> Path:
     return path
 
 
-def to_make(request: Request, most: int) -> int:
+def looking(request: Request, games: int, seconds: float, steps: int = 0) -> Cost:
+    """What it costs to look at so many games for so long, with those that have to be made first."""
+    count = to_make(request)
+    return Cost(seconds + count / MILLED_A_SECOND / request.workers, count, games, steps)
+
+
+def to_make(request: Request) -> int:
     """How many games `games` would have to make."""
+    path = request.out / MADE
     if archives(request):
         return 0
-    path = request.out / MADE
     if not path.is_file():
-        return most
+        return request.of(TO_MAKE)
     with Archive.open(path) as archive:
-        return max(0, most - len(archive))
+        return max(0, request.of(TO_MAKE) - len(archive))
 
 
 def players_of(records: Sequence[GameRecord]) -> list[str]:

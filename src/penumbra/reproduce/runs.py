@@ -14,7 +14,7 @@ from pathlib import Path
 from penumbra.core import GameRecord
 from penumbra.network.architecture import Architecture
 from penumbra.reproduce import published
-from penumbra.reproduce.games import PLAYERS, Games, players_of, recognised, to_make
+from penumbra.reproduce.games import PLAYERS, Games, looking, players_of, recognised
 from penumbra.reproduce.request import Cost, Request
 from penumbra.training import saliency
 from penumbra.training.data import Table
@@ -69,7 +69,7 @@ def cost(request: Request) -> Cost:
     sizes = request.of(SCALES)
     steps = sum(not run.is_done for run in runs_of(request)) * sizes.steps
     count = request.games or sizes.games
-    return Cost(steps / sizes.batches_a_second, to_make(request, count), count, steps)
+    return looking(request, count, steps / sizes.batches_a_second, steps)
 
 
 def recipe_for(request: Request, records: Sequence[GameRecord], seed: int = 0) -> Recipe:
