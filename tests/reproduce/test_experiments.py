@@ -302,6 +302,21 @@ sys.exit(main())
     assert (tmp_path / "smoke" / "fig-lengths.md").is_file()
 
 
+def test_without_torch_one_line_says_so(tmp_path: Path) -> None:
+    code = f"""
+import sys
+sys.modules["torch"] = None
+from penumbra.reproduce.command import main
+for name in ("fig-synopsis", "table1"):
+    sys.argv = ["reproduce", name, "--out", {str(tmp_path)!r}, "--device", "cpu"]
+    print(main())
+"""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert [line for line in done.stdout.splitlines() if len(line) == 1] == ["0", "1"]
+    assert done.stderr == "penumbra: table1 needs torch: pip install 'penumbra[torch]'\n"
+
+
 def test_durations_are_in_words() -> None:
     assert [duration(s) for s in (5, 119, 420, 12_600, 10**6)] == [
         "5 seconds",

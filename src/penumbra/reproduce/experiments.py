@@ -41,7 +41,12 @@ def experiment(name: str) -> Experiment:
     if name not in WHERE:
         raise ReproductionError(f"there is no experiment {name!r}; there are {', '.join(WHERE)}, and {ALL}")
     module, inside = WHERE[name]
-    loaded = import_module(f"penumbra.reproduce.{module}")
+    try:
+        loaded = import_module(f"penumbra.reproduce.{module}")
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ReproductionError(f"{name} needs torch: pip install 'penumbra[torch]'") from None
     return cast(Experiment, getattr(loaded, inside) if inside else loaded)
 
 

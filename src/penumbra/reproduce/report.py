@@ -27,11 +27,26 @@ paper's statements hold. *Cannot be told* means that what was measured at this s
 that there is nothing to compare.
 
 ```sh
-penumbra reproduce all --scale smoke          # everything, on two cores in under 20 minutes: that it works
-penumbra reproduce table2 --scale small       # one of them, in minutes on a GPU and 16 cores
-penumbra reproduce all --scale paper          # what the paper did; see first what it costs
+penumbra reproduce all --scale smoke          # everything, on two cores: that it works
+penumbra reproduce all --scale paper          # what the paper did; each says first what it costs
 python -m penumbra.reproduce NAME ...         # the same without the command line's packages
 penumbra report                               # this page
+```
+
+In minutes, with a GPU and 16 cores; the log of saliency is that of the network's own training
+(`python -m penumbra.training.train ... --saliency 400`):
+
+```sh
+python -m penumbra.reproduce fig1 --scale small --archive runs/public.db
+for name in fig-synopsis table1 cross1 cross5 crosswin fig-lengths fig-uncertainty; do
+    python -m penumbra.reproduce $name --scale small
+done
+python -m penumbra.reproduce table2 --scale small --minutes 2
+python -m penumbra.reproduce table3 --scale small --minutes 1.2
+python -m penumbra.reproduce table4 --scale small --minutes 0.8
+for name in fig-saliency table-saliency ablation; do
+    python -m penumbra.reproduce $name --scale small --log runs/full/saliency.jsonl
+done
 ```
 
 Every command says first what it will cost, goes on where it was stopped, and writes CSV, Markdown and PNG into
