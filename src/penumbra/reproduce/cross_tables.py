@@ -65,8 +65,9 @@ class CrossTable:
         right = [name for name, best in ours.items() if name == best]
         wrong = [f"{name} ({best})" for name, best in ours.items() if name != best]
         said = f"{len(right)} of {len(ours)}" + (f"; not on {', '.join(wrong)}" if wrong else "")
-        told = f"{sum(name == best for name, best in theirs.items())} of {len(theirs)}"
-        claims = [Claim("a player is predicted best by its own headset", told, said, len(right) > len(ours) / 2)]
+        same = sum(name == best for name, best in theirs.items())
+        holds = len(right) / len(ours) >= same / len(theirs)
+        claims = [Claim("players are predicted best by their own headsets", f"{same} of {len(theirs)}", said, holds)]
         table = evaluation.cross[self.measure]
         pairs = [
             (float(table[i, j]), paper[headset, data])
@@ -75,9 +76,9 @@ class CrossTable:
             if (headset, data) in paper and headset != data
         ]
         alike = rank_correlation([a for a, _ in pairs], [b for _, b in pairs])
-        holds = verdict(alike, len(pairs), positive=True)
+        likeness = verdict(alike, len(pairs), positive=True)
         text = "order of all cells beside the diagonal"
-        return [*claims, Claim(text, "1", f"rank correlation {alike:.2f} over {len(pairs)} cells", holds)]
+        return [*claims, Claim(text, "1", f"rank correlation {alike:.2f} over {len(pairs)} cells", likeness)]
 
 
 def best_of_columns(cells: dict[tuple[str, str], float]) -> dict[str, str]:

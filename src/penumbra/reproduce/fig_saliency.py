@@ -97,7 +97,9 @@ def _claims(chosen: dict[str, list[int]]) -> list[Claim]:
         ours = chosen[name]
         shared = sorted(set(ours[:MOST]) & set(theirs[:MOST]))
         said = [", ".join(map(str, planes)) for planes in (theirs[:MOST], ours[:MOST])]
-        claims.append(Claim(f"the five most salient planes by {name}", said[0], said[1], len(shared) >= 3))
+        claims.append(
+            Claim(f"the five most salient planes by {name} (three are the same)", said[0], said[1], len(shared) >= 3)
+        )
         same = theirs[0] == ours[0]
         claims.append(Claim(f"the most salient plane by {name}", str(theirs[0]), str(ours[0]), same))
     return claims
