@@ -73,7 +73,7 @@ class CrossTable:
             (float(table[i, j]), paper[headset, data])
             for i, headset in enumerate(evaluation.headsets)
             for j, data in enumerate(evaluation.data)
-            if (headset, data) in paper and headset != data
+            if (headset, data) in paper and headset != data and np.isfinite(table[i, j])
         ]
         alike = rank_correlation([a for a, _ in pairs], [b for _, b in pairs])
         likeness = verdict(alike, len(pairs), positive=True)
