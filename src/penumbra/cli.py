@@ -13,7 +13,7 @@ from rich.console import Console
 from typer.exceptions import TyperException
 
 import penumbra
-from penumbra import cli_archive, cli_tournament, cli_training
+from penumbra import cli_archive, cli_reproduce, cli_tournament, cli_training
 
 app = typer.Typer(
     name="penumbra",
@@ -31,6 +31,8 @@ app.command()(cli_training.train)
 app.command()(cli_training.evaluate)
 app.command()(cli_training.export)
 app.command()(cli_training.selfplay)
+app.command()(cli_reproduce.reproduce)
+app.command()(cli_reproduce.report)
 
 
 class Subject(StrEnum):

@@ -20,12 +20,13 @@ def train(
     seconds: Annotated[float | None, typer.Option(min=0, help="Stop after so long; the schedule follows.")] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Instead of the recipe's.")] = None,
     cap: Annotated[int, typer.Option(min=1, help="States tracked for the evaluation at the end.")] = 100_000,
+    saliency: Annotated[int, typer.Option(min=0, help="Measure the planes' saliency every so many steps.")] = 0,
 ) -> None:
     """Train a network on archived games. Needs torch: pip install 'penumbra[torch]'."""
     from penumbra.terminal.training import train as run
 
     changes = {key: value for key, value in (("seconds", seconds), ("steps", steps)) if value is not None}
-    run(recipe, archive, out, device, changes, cap)
+    run(recipe, archive, out, device, changes, cap, saliency)
 
 
 def evaluate(

@@ -30,6 +30,11 @@ CLEAR = ("#eceef0", "#dfe3e6")  # light and dark squares that are not set
 
 def draw_planes(moment: Moment, ell: int, seed: int, path: Path) -> None:
     """Writes the synopsis of at most `ell` states, drawn by `seed` where there are more, as PNG or SVG."""
+    save(planes_figure(moment, ell, seed), path)
+
+
+def planes_figure(moment: Moment, ell: int, seed: int) -> Figure:
+    """The picture, not yet in a file."""
     x = moment.situation
     drawn = Infostates.draw(x.states, 1, moment.kind, ell, x.memory, seed)
     planes = drawn.synopsis()[0]
@@ -46,7 +51,7 @@ def draw_planes(moment: Moment, ell: int, seed: int, path: Path) -> None:
     figure.legend(
         handles=legend, loc="lower center", ncols=len(legend), fontsize=12, frameon=False, bbox_to_anchor=(0.5, 0)
     )
-    save(figure, path)
+    return figure
 
 
 def _draw_plane(ax: Axes, plane: Plane, mask: int, player: bool) -> None:

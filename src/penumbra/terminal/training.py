@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -13,23 +13,21 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table as Grid
 
 from penumbra.arena.archive import Archive
+from penumbra.reproduce.published import rows
 from penumbra.training.selfplay import SelfPlay, network_policies, play
 
-PAPER = {  # Table 1: top-1, top-5 and winner accuracy, in percent
-    "All": (33.6, 62.0, 74.8),
-    "Top": (43.1, 73.4, 82.4),
-    "StrangeFish": (45.9, 74.3, 86.6),
-    "LaSalle": (36.4, 68.2, 69.7),
-    "DynamicEntropy": (50.0, 76.7, 78.9),
-    "Oracle": (49.3, 77.4, 81.4),
-    "Trout": (41.8, 63.4, 79.8),
-    "Attacker": (45.1, 61.9, 80.1),
-    "Random": (4.5, 20.7, 94.7),
-}
+if TYPE_CHECKING:
+    from penumbra.training.data import Table
 
 
 def train(
-    recipe_file: Path, archives: Sequence[Path], out: Path, device: str, changes: dict[str, Any], cap: int
+    recipe_file: Path,
+    archives: Sequence[Path],
+    out: Path,
+    device: str,
+    changes: dict[str, Any],
+    cap: int,
+    saliency: int = 0,
 ) -> None:
     """Trains with a progress bar, and judges what came of it."""
     torch_or_explain()
@@ -39,6 +37,7 @@ def train(
     from penumbra.training import train as training
     from penumbra.training.evaluation import evaluate as judge
     from penumbra.training.recipe import read_recipe
+    from penumbra.training.saliency import FILE, SaliencyLog
 
     where = training.join_others(choose_device(device))
     recipe = read_recipe(recipe_file, **changes)
@@ -54,9 +53,14 @@ def train(
             note = f"step {entry['step']:,}, {entry['examples/s']:,.0f} examples/s, policy {entry['policy']:.3f}"
             bar.update(task, completed=done, note=note)
 
-        training.train(recipe, records, out, where, say=console.print, report=report)
+        table: Table | None = None
+        options: dict[str, Any] = {"say": console.print, "report": report}
+        if saliency:
+            table = training.validation_table(recipe, records, where, cap)
+            options["watch"] = SaliencyLog(out / FILE, table, saliency)
+        training.train(recipe, records, out, where, **options)
     if training.is_first():
-        table = training.validation_table(recipe, records, where, cap)
+        table = table or training.validation_table(recipe, records, where, cap)
         written = weights.load(out / "weights.safetensors")  # in half precision, as it will be used
         result = judge(from_weights(written).to(where), table)
         result.save(out / "evaluation")
@@ -106,9 +110,10 @@ def show(result: Any) -> None:
     grid = Grid("headset", "examples", "top-1 %", "top-5 %", "winner %", "paper", "best on its data (top-1)")
     own = {measure: result.own(measure) for measure in ("top1", "top5", "winner")}
     best = result.best_of_columns("top1")
+    published = {row["headset"]: [row[measure] for measure in own] for row in rows("table1")}
     for j, name in enumerate(result.data):
         shares = [own[measure].get(name, np.nan) for measure in own]
-        paper = " ".join(f"{value:.1f}" for value in PAPER.get(name, ()))
+        paper = " ".join(published.get(name, ()))
         grid.add_row(name, f"{result.examples[j]:,}", *(f"{100 * share:.1f}" for share in shares), paper, best[name])
     console = Console()
     console.print(grid)

@@ -1,7 +1,8 @@
 """`penumbra train`, and `python -m penumbra.training.train` where there is nothing but numpy, torch and the core.
 
-A run has a folder: `checkpoint.pt` to go on from, `log.jsonl` and TensorBoard's files to look at, and at the end the
-weights, the tables of their evaluation and what they cost. A run that was stopped goes on from its checkpoint.
+A run has a folder: `checkpoint.pt` to go on from, `log.jsonl`, `saliency.jsonl` and TensorBoard's files to look at, and
+at the end the weights, the tables of their evaluation and what they cost. A run that was stopped goes on from its
+checkpoint.
 """
 
 from __future__ import annotations
@@ -24,15 +25,18 @@ from penumbra.arena.archive import Archive
 from penumbra.core import GameRecord
 from penumbra.network import weights
 from penumbra.network.model import to_weights
+from penumbra.training import saliency
 from penumbra.training.data import Table, Tally, top_players
 from penumbra.training.evaluation import MEASURES, evaluate
 from penumbra.training.examples import split
 from penumbra.training.loop import CheckpointError, Log, Trainer
 from penumbra.training.recipe import Recipe, RecipeError, read_recipe
+from penumbra.training.saliency import SaliencyLog
 
 PAPER_EXAMPLES = 650_000 * 256
 START = 0.05  # of the games must be examples before training begins on the fly
 CHECKPOINT_EVERY = 300.0  # seconds
+LOG_EVERY = 200  # steps
 INTERRUPTED = 130
 
 
@@ -58,10 +62,13 @@ def train(
     say: Callable[[str], None] = print,
     report: Log = lambda entry: None,
     table: Table | None = None,
+    watch: Callable[[Trainer], None] = lambda trainer: None,
+    log_every: int = LOG_EVERY,
 ) -> tuple[Trainer, Table]:
     """Trains by a recipe on those of the games that are not for validation; the weights are in `out` in the end.
 
-    `table`, of an earlier call with the same games and examples, saves making it again.
+    `table`, of an earlier call with the same games and examples, saves making it again; `watch` is called after each
+    logged step.
     """
     check_device(device)
     out.mkdir(parents=True, exist_ok=True)
@@ -83,12 +90,14 @@ def train(
 
     def each(trainer: Trainer) -> None:
         nonlocal last
+        if is_first():
+            watch(trainer)
         if is_first() and time.monotonic() - last >= checkpoint_every:
             last = time.monotonic()
             trainer.save(checkpoint)
 
     try:
-        trainer.train(table, log, each=each)
+        trainer.train(table, log, log_every, each)
         if is_first():
             trainer.save(checkpoint)
     except KeyboardInterrupt:
@@ -232,6 +241,7 @@ def main() -> int:
     parser.add_argument("--checkpoint-every", type=float, default=CHECKPOINT_EVERY, help="seconds")
     parser.add_argument("--validation", type=int, default=100_000, help="examples a headset is judged by, at most")
     parser.add_argument("--cap", type=int, default=100_000, help="states tracked for validation")
+    parser.add_argument("--saliency", type=int, default=0, help="measure it every so many steps")
     given = parser.parse_args()
     try:
         device = join_others(given.device)
@@ -249,9 +259,11 @@ def main() -> int:
                     words = (f"{k} {v:,.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in entry.items())
                     print(name, *words, flush=True)
 
-            trainer, table = train(
-                recipe, records, out, device, checkpoint_every=given.checkpoint_every, report=report, table=table
-            )
+            options: dict[str, Any] = {"checkpoint_every": given.checkpoint_every, "report": report}
+            if given.saliency:
+                judges = judges or validation_table(recipe, records, device, given.cap)
+                options["watch"] = SaliencyLog(out / saliency.FILE, judges, given.saliency)
+            trainer, table = train(recipe, records, out, device, table=table, **options)
             if is_first() and given.validation:
                 judges = judges or validation_table(recipe, records, device, given.cap)
                 result = evaluate(trainer.network, judges, given.validation)

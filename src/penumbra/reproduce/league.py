@@ -1,0 +1,263 @@
+"""The games of Tables 2 to 4: variants of Penumbra against baselines, and one rating over all three tables.
+
+A baseline is rated once for each way it is recognised: `StockyInference as Trout` is StockyInference against variants
+that take it to act by the policy of the headset `Trout`; one that is not recognised acts by `Top`'s. Programs that the
+paper played and that are not at hand are our own kinds after them. Thinking is bounded by nodes, so that the same
+command plays the same games (on a GPU almost, since there numbers depend on who asks at the same time). All games are
+in one archive, and a run that was stopped plays what is missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from penumbra.arena.archive import Archive
+from penumbra.arena.entrants import Entrant
+from penumbra.arena.match import Job
+from penumbra.arena.organiser import Players, Standing, games_of, local_players, outset, run
+from penumbra.arena.rating import Ratings, rate
+from penumbra.arena.score import GameResult
+from penumbra.arena.tournament import Pairing, Tournament
+from penumbra.network import weights as files
+from penumbra.network.shared import inference_process
+from penumbra.network.weights import WeightsError
+from penumbra.reproduce import published
+from penumbra.reproduce.accuracy import one_network
+from penumbra.reproduce.request import Cost, ReproductionError, Request
+from penumbra.reproduce.result import Claim
+
+ARCHIVE = "tournament.db"
+UNRECOGNISED = "unrecognized"
+STEPS = 60  # of Penumbra in a game, about
+STEP_SECONDS = 0.08  # of a step besides its nodes, about
+NODES_A_SECOND = {"cpu": 600.0, "cuda": 2_500.0}  # of each of several workers, about
+STAND_INS = {"Genetic": "DynamicEntropy"}  # headsets that the paper had and we have not
+KINDS = {  # our own after the paper's baselines
+    "StockyInference": "stocky-inference",
+    "AggressiveTree": "aggressive-tree",
+    "FullMonte": "full-monte",
+    "Trout": "trout",
+}
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A baseline, and the headset it is recognised as."""
+
+    bot: str
+    recognised_as: str  # a headset, or UNRECOGNISED
+
+    @property
+    def name(self) -> str:
+        return f"{self.bot} {UNRECOGNISED if self.recognised_as == UNRECOGNISED else f'as {self.recognised_as}'}"
+
+    def entrant(self) -> Entrant:
+        return Entrant(self.name, kind=KINDS[self.bot])
+
+
+ANCHOR = Baseline("StockyInference", "StockyInference")  # has 1500 in the paper
+ANCHOR_ELO = 1500.0
+
+
+def baselines() -> list[Baseline]:
+    """Those of Table 2, in its order, our headsets in the place of those we have not."""
+    return [
+        Baseline(row["bot"], STAND_INS.get(row["recognized as"], row["recognized as"]))
+        for row in published.rows("table2")
+        if row["bot"] in KINDS
+    ]
+
+
+EVERY = tuple(baselines())
+FEW = (ANCHOR, Baseline("StockyInference", UNRECOGNISED), Baseline("Trout", UNRECOGNISED))
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Penumbra with a preset and settings of its own."""
+
+    name: str
+    preset: str = "mixture"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    games: int  # of a pairing
+    nodes: int  # of Penumbra for each step
+    against: tuple[Baseline, ...]
+    cap: int | None = None  # states held at most
+    evaluator: str = "network"
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of all variants, where theirs do not differ
+
+
+@dataclass(frozen=True)
+class League(Tournament):
+    """A tournament of given meetings, where one player may have other settings against each opponent."""
+
+    meetings: tuple[tuple[Entrant, Entrant], ...] = ()
+
+    def pairings(self) -> list[Pairing]:
+        return [self._pairing(first, second) for first, second in self.meetings]
+
+
+def league(request: Request, variants: Sequence[Variant], sizes: Sizes) -> League:
+    """Every variant against every baseline; WeightsError if a headset that is to be recognised is not there."""
+    base: dict[str, Any] = {"evaluator": sizes.evaluator, "nodes": request.nodes or sizes.nodes}
+    if sizes.cap is not None:
+        base["cap"] = sizes.cap
+    if sizes.evaluator == "network":
+        path = one_network(request)
+        check_headsets(path, sizes.against)
+        base |= {"device": request.device, "weights": str(_short(path))}
+    meetings = tuple(
+        (
+            Entrant(
+                variant.name,
+                kind=f"penumbra:{variant.preset}",
+                settings={
+                    **base,
+                    "recognize_as": "none" if baseline.recognised_as == UNRECOGNISED else baseline.recognised_as,
+                    "settings": {**sizes.settings, **variant.settings},
+                },
+            ),
+            baseline.entrant(),
+        )
+        for variant in variants
+        for baseline in sizes.against
+    )
+    return League(
+        players=(),
+        games=request.games or sizes.games,
+        seed=request.seed,
+        workers=request.workers,
+        on_error="replay",
+        meetings=meetings,
+    )
+
+
+def check_headsets(path: Path, opponents: Sequence[Baseline]) -> None:
+    """A headset that is missing would be taken for `Top` without a word."""
+    there = _headsets(path)
+    wanted = {"All", "Top", *(o.recognised_as for o in opponents if o.recognised_as != UNRECOGNISED)}
+    if missing := sorted(wanted - set(there)):
+        raise WeightsError(f"{path}: has no headset {', '.join(missing)}; it has {', '.join(there)}")
+
+
+@functools.cache
+def _headsets(path: Path) -> tuple[str, ...]:
+    return files.load(path).architecture.headsets
+
+
+def _short(path: Path) -> Path:
+    """Relative to the working directory where it is inside, so that games are the same ones on another machine."""
+    return path.resolve().relative_to(Path.cwd()) if path.resolve().is_relative_to(Path.cwd()) else path
+
+
+def cost(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Cost:
+    """Of the games that are missing."""
+    planned = league(request, variants, sizes)
+    path = request.out / ARCHIVE
+    count = len(planned.fixtures())
+    if path.is_file():
+        with Archive.open(path) as archive:
+            count = len(outset(planned, archive)[0])
+    nodes = request.nodes or sizes.nodes
+    seconds = count * STEPS * (STEP_SECONDS + nodes / NODES_A_SECOND[request.device]) / request.workers
+    return Cost(seconds if request.minutes is None else min(seconds, 60 * request.minutes), count)
+
+
+class Hall:
+    """Whoever plays the jobs, until the time is up; with an inference process, Penumbra's players ask that.
+
+    The process is no part of what determines a game, so it is named here rather than in the pairings.
+    """
+
+    def __init__(self, players: Players, minutes: float | None, device: str | None) -> None:
+        self._players = players
+        self._until = math.inf if minutes is None else time.monotonic() + 60 * minutes
+        self._device = device
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, GameResult | None, str]]:
+        if time.monotonic() >= self._until:
+            return
+        for done in self._players.run([replace(job, a=self._served(job.a)) for job in jobs]):
+            yield done
+            if time.monotonic() >= self._until:
+                return
+
+    def _served(self, who: Entrant) -> Entrant:
+        return who if self._device is None else replace(who, settings={**who.settings, "device": self._device})
+
+    def close(self) -> None:
+        self._players.close()
+
+
+@contextlib.contextmanager
+def hall(request: Request, planned: League, sizes: Sizes) -> Iterator[Hall]:
+    """On a GPU one inference process serves all games: batches are made of several games' questions."""
+    with contextlib.ExitStack() as stack:
+        device = None
+        if request.device == "cuda" and sizes.evaluator == "network":
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            socket = Path(folder) / "inference"
+            device = stack.enter_context(inference_process(socket, str(one_network(request)), request.device))
+        yield Hall(local_players(planned), request.minutes, device)
+
+
+def play(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Standing:
+    """Plays what is missing; KeyboardInterrupt if that was stopped."""
+    planned = league(request, variants, sizes)
+    last = time.monotonic()
+
+    def report(standing: Standing) -> None:
+        nonlocal last
+        if time.monotonic() - last > 10:
+            last = time.monotonic()
+            request.say(standing.line())
+
+    request.out.mkdir(parents=True, exist_ok=True)
+    with Archive.open_or_create(request.out / ARCHIVE) as archive:
+        missing, standing = outset(planned, archive)
+        if not missing:
+            return standing
+        with hall(request, planned, sizes) as players:
+            standing = run(planned, archive, players, report)
+    for failure in standing.failures[:10]:
+        request.say(failure)
+    if standing.stopped == "interrupted":
+        raise KeyboardInterrupt
+    if standing.stopped:
+        raise ReproductionError(standing.stopped)
+    return standing
+
+
+def ratings(request: Request, tables: Sequence[tuple[Sequence[Variant], Sizes]]) -> Ratings:
+    """One rating over those games of all tables that are there, StockyInference recognised as itself at 1500."""
+    results: Counter[tuple[str, str, bool | None]] = Counter()
+    with Archive.open(request.out / ARCHIVE) as archive:
+        for variants, sizes in tables:
+            for _, game in games_of(league(request, variants, sizes), archive):
+                results[game.white, game.black, game.winner] += 1
+    return rate([(*key, count) for key, count in results.items()], anchor=ANCHOR.name, anchor_elo=ANCHOR_ELO)
+
+
+def stronger(found: Ratings, better: str, worse: str, paper: tuple[float, float]) -> Claim:
+    """That one player is stronger than another; it cannot be told while that is less likely than 95 % either way."""
+    likely = found.is_better(better, worse)
+    ours = f"{found.of(better).elo:.0f} against {found.of(worse).elo:.0f}, {likely:.0%} likely"
+    holds = None if 0.05 < likely < 0.95 else likely >= 0.95
+    return Claim(f"{better} is stronger than {worse}", f"{paper[0]:.0f} against {paper[1]:.0f}", ours, holds)
+
+
+def shown_elo(elo: float, margin: float) -> str:
+    return "–" if math.isnan(elo) else f"{elo:.0f} ± {margin:.0f}"

@@ -1,0 +1,95 @@
+"""`penumbra report`: everything that has been reproduced on one page, ours beside the paper's.
+
+Of each experiment the largest scale is taken that is there. Pictures are copied beside the page.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from penumbra.reproduce.experiments import WHERE
+from penumbra.reproduce.request import OUT, SCALES, ReproductionError
+from penumbra.reproduce.result import Claim, Grid, page
+
+PAGE = Path("docs/reproduction.md")
+PICTURES = Path("pictures/reproduction")  # beside the page
+LARGEST_FIRST = tuple(reversed(SCALES))
+
+INTRODUCTION = """# The paper's tables and figures, ours beside the paper's
+
+Each section is the output of one command; `penumbra report` collects them here. Our games are not the paper's: its
+opponents were the public programs of 2019 and 2020, ours are our own kinds after them and a few hundred public games,
+and no network of ours has been trained for as long as the paper's. So numbers differ, and the question is which of the
+paper's statements hold. *Cannot be told* means that what was measured at this scale would come about by chance too, or
+that there is nothing to compare.
+
+```sh
+penumbra reproduce all --scale smoke          # everything, on two cores: that it works
+penumbra reproduce all --scale paper          # what the paper did; each says first what it costs
+python -m penumbra.reproduce NAME ...         # the same without the command line's packages
+penumbra report                               # this page
+```
+
+In minutes, with a GPU and 16 cores; the log of saliency is that of the network's own training
+(`python -m penumbra.training.train ... --saliency 400`):
+
+```sh
+python -m penumbra.reproduce fig1 --scale small --archive runs/public.db
+for name in fig-synopsis table1 cross1 cross5 crosswin fig-lengths fig-uncertainty; do
+    python -m penumbra.reproduce $name --scale small
+done
+python -m penumbra.reproduce table2 --scale small --minutes 2
+python -m penumbra.reproduce table3 --scale small --minutes 1.2
+python -m penumbra.reproduce table4 --scale small --minutes 0.8
+for name in fig-saliency table-saliency ablation; do
+    python -m penumbra.reproduce $name --scale small --log runs/full/saliency.jsonl
+done
+```
+
+Every command says first what it will cost, goes on where it was stopped, and writes CSV, Markdown and PNG into
+`runs/reproduction/SCALE/`. The paper's numbers are in `src/penumbra/reproduce/paper/`."""
+
+
+def write_report(folder: Path = OUT, to: Path = PAGE) -> list[str]:
+    """Writes the page; the names of what is on it."""
+    found = collect(folder)
+    if not found:
+        raise ReproductionError(f"{folder}: nothing has been reproduced yet; `penumbra reproduce all` does it")
+    pictures = to.parent / PICTURES
+    pictures.mkdir(parents=True, exist_ok=True)
+    sections = []
+    for name, (about, home) in found.items():
+        shutil.copyfile(home / f"{name}.png", pictures / f"{name}.png")
+        sections.append(page(about, f"{PICTURES / name}.png", level=2))
+    to.write_text("\n\n".join([INTRODUCTION, _summary(found), *(section.strip() for section in sections)]) + "\n")
+    return list(found)
+
+
+def collect(folder: Path) -> dict[str, tuple[dict[str, Any], Path]]:
+    """What NAME.json holds and where it is, for each experiment that is there."""
+    found = {}
+    for name in WHERE:
+        homes = [folder / scale for scale in LARGEST_FIRST if (folder / scale / f"{name}.json").is_file()]
+        if homes:
+            try:
+                found[name] = json.loads((homes[0] / f"{name}.json").read_text()), homes[0]
+            except ValueError:
+                raise ReproductionError(f"{homes[0] / name}.json: is not one of ours") from None
+    return found
+
+
+def _summary(found: dict[str, tuple[dict[str, Any], Path]]) -> str:
+    """Which of the paper's statements hold, by experiment."""
+    rows = []
+    for name, (about, _) in found.items():
+        claims = [Claim(**claim) for claim in about["claims"]]
+        counts = [sum(claim.holds is verdict for claim in claims) for verdict in (True, False, None)]
+        failing = "; ".join(claim.text for claim in claims if claim.holds is False)
+        rows.append([f"`{name}`", about["title"], about["scale"], *counts, failing])
+    heading = ["", "what", "scale", "hold", "do not hold", "cannot be told", "which do not hold"]
+    missing = [name for name in WHERE if name not in found]
+    text = "## Which of the paper's statements hold\n\n" + Grid(heading, rows).markdown()
+    return text + (f"\n\nNot reproduced yet: {', '.join(missing)}." if missing else "")

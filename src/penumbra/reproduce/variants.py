@@ -1,0 +1,95 @@
+"""The variants of Penumbra that Tables 2 to 4 compare, and how much each table plays at each scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penumbra.arena.organiser import Standing
+from penumbra.arena.rating import Ratings
+from penumbra.reproduce import league, published
+from penumbra.reproduce.accuracy import one_network
+from penumbra.reproduce.league import EVERY, FEW, Sizes, Variant
+from penumbra.reproduce.request import Cost, Request
+
+PAPER_NODES = 10_000  # of a step; the paper's program made about 4,000 a second under its clock
+PAPER_TABLE2 = int(published.fact("games a pairing, table 2"))
+PAPER_GRIDS = int(published.fact("games a pairing, tables 3 and 4"))
+
+SHALLOW = {"b": 8, "d": [3, 6], "k": 16, "n_particles": 16}  # for cores that have other things to do
+TINY = Sizes(1, 8, FEW[::2], 1_000, "heuristic", {"b": 4, "d": [1, 2], "k": 4, "n_particles": 8})
+HASTY: dict[str, Any] = {"cap": 2_000, "settings": SHALLOW}
+
+SCALES: Mapping[str, Mapping[str, Sizes]] = {
+    "table2": {
+        "tiny": TINY,
+        "smoke": Sizes(1, 16, EVERY, **HASTY),
+        "small": Sizes(8, 256, EVERY, settings={"b": 16}),
+        "paper": Sizes(PAPER_TABLE2, PAPER_NODES, EVERY),
+    },
+    "table3": {
+        "tiny": TINY,
+        "smoke": Sizes(1, 16, FEW, **HASTY),
+        "small": Sizes(6, 256, FEW, settings={"b": 16}),
+        "paper": Sizes(PAPER_GRIDS, PAPER_NODES, EVERY),
+    },
+    "table4": {
+        "tiny": TINY,
+        "smoke": Sizes(2, 16, FEW, **HASTY),
+        "small": Sizes(12, 256, FEW, settings={"b": 16}),
+        "paper": Sizes(PAPER_GRIDS, PAPER_NODES, EVERY),
+    },
+}
+
+
+def cautious(caution: int, paranoia: int) -> Variant:
+    """Table 3: PenumbraMixture with κ and φ in percent."""
+    return Variant(f"κ={caution}% φ={paranoia}%", settings={"kappa": caution / 100, "phi": paranoia / 100})
+
+
+def exploring(rule: str, c: int) -> Variant:
+    """Table 4: a bandit rule and its constant, with κ = φ = 20 %."""
+    settings = {"rule": rule.lower(), "c": float(c), "kappa": 0.2, "phi": 0.2}
+    return Variant(f"{rule} c={c}", settings=settings)
+
+
+VARIANTS: Mapping[str, Sequence[Variant]] = {
+    "table2": [
+        Variant(f"Penumbra{preset.capitalize()}", preset)
+        for preset in ("mixture", "simple", "cache", "tree", "network")
+    ],
+    "table3": [cautious(int(row["caution"]), int(row["paranoia"])) for row in published.rows("table3")],
+    "table4": [exploring(row["rule"], int(row["c"])) for row in published.rows("table4")],
+}
+
+
+def planned(request: Request, table: str) -> tuple[Sequence[Variant], Sizes]:
+    """Who plays for a table, and how much."""
+    variants = VARIANTS[table]
+    return variants[:2] if request.scale == "tiny" else variants, request.of(SCALES[table])
+
+
+def cost(request: Request, table: str) -> Cost:
+    return league.cost(request, *planned(request, table))
+
+
+def rated(request: Request, table: str) -> tuple[Ratings, list[str]]:
+    """Plays what is missing of a table; all games of all three that are there rated, and what that rests on."""
+    standing = league.play(request, *planned(request, table))
+    ratings = league.ratings(request, [planned(request, name) for name in VARIANTS])
+    return ratings, notes(request, table, ratings, standing)
+
+
+def notes(request: Request, table: str, ratings: Ratings, standing: Standing) -> list[str]:
+    _, sizes = planned(request, table)
+    network = "the heuristic evaluator" if sizes.evaluator != "network" else one_network(request).name
+    against = "every baseline" if sizes.against == EVERY else ", ".join(baseline.name for baseline in sizes.against)
+    return [
+        f"Ours: {standing.done:,} games of the {standing.target:,} that are {request.games or sizes.games} a pairing "
+        f"against {against}, {request.nodes or sizes.nodes:,} nodes a step, {network} on {request.device}; one rating "
+        f"over the {ratings.games:,} games of Tables 2 to 4 that are there, {league.ANCHOR.name} at "
+        f"{league.ANCHOR_ELO:.0f}; intervals are of 95 %.",
+        f"The paper played {PAPER_TABLE2 if table == 'table2' else PAPER_GRIDS} games a pairing against the real "
+        "programs, by the clock; our baselines are our own kinds after them, and DynamicEntropy's headset stands for "
+        "Genetic's, which we have not.",
+    ]
