@@ -31,6 +31,8 @@ app.command()(cli_training.train)
 app.command()(cli_training.evaluate)
 app.command()(cli_training.export)
 app.command()(cli_training.selfplay)
+for _command in (cli_training.improve, cli_training.infer):
+    app.command(context_settings=cli_training.PASSED_ON, add_help_option=False)(_command)
 app.command()(cli_reproduce.reproduce)
 app.command()(cli_reproduce.report)
 

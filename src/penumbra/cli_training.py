@@ -1,4 +1,4 @@
-"""The commands about networks: `penumbra train`, `evaluate`, `export` and `selfplay`."""
+"""The commands about networks: `penumbra train`, `evaluate`, `export`, `selfplay`, `improve` and `infer`."""
 
 from __future__ import annotations
 
@@ -81,3 +81,20 @@ def selfplay(
 
     plan = SelfPlay(games, at_once, tuple(headset or ["Top"]), tuple(temperature or [1.0]), cap, seed=seed)
     run(plan, archive, None if weights is None else str(weights), device)
+
+
+def improve(context: typer.Context) -> None:
+    """Let a network learn from its own games. Needs torch; --help says more."""
+    from penumbra.training import improve as module
+
+    raise typer.Exit(module.main(context.args))
+
+
+def infer(context: typer.Context) -> None:
+    """Serve one network to many games, which ask it through a socket: device = "unix:SOCKET". --help says more."""
+    from penumbra.network import shared
+
+    raise typer.Exit(shared.main(context.args))
+
+
+PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}  # to modules that also run without typer

@@ -16,6 +16,7 @@ from penumbra.network import weights
 from penumbra.network.choice import loader, network_evaluator, policy_evaluator
 from penumbra.network.shared import Server, SharedEvaluator, ask, connect, headsets_at, inference_process, load_at
 from penumbra.network.weights import LITE, WeightsError
+from tests.command_line import penumbra
 
 
 @pytest.fixture
@@ -111,3 +112,11 @@ def test_a_process_lives_as_long_as_its_block(tmp_path: Path) -> None:
         kept.evaluate(features, legal, False)
     with pytest.raises(WeightsError, match="could not start"), inference_process(tmp_path / "x", "nowhere", "cpu"):
         pass
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
+    run = penumbra("infer", "--address", str(tmp_path / "socket"), "--weights", "nowhere", "--device", "cpu")
+    assert run.returncode == 1 and run.stderr == (
+        "penumbra: nowhere: there are no weights; name others, or use evaluator = heuristic\n"
+    )
+    assert "device = " in penumbra("infer", "--help").stdout

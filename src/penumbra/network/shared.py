@@ -1,4 +1,4 @@
-"""One inference process for many games: `python -m penumbra.network.shared --address SOCKET`.
+"""One inference process for many games: `penumbra infer --address SOCKET`.
 
 Players ask it through a Unix socket, `device = "unix:SOCKET"` in their configuration. While one batch is evaluated the
 questions of other games gather, and make the next one: the more games, the larger the batches. It can be told to load
@@ -18,7 +18,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -31,6 +31,7 @@ from penumbra.network.weights import WeightsError
 
 SCHEME = "unix:"
 MOST_ROWS = 2048  # of one batch
+RAW = argparse.RawDescriptionHelpFormatter
 EvaluatorOf = Callable[[str], Evaluator]  # by the headset whose policy is asked for
 
 
@@ -217,13 +218,13 @@ def inference_process(
         process.join()
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m penumbra.network.shared", description=__doc__)
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser("penumbra infer", description=__doc__, formatter_class=RAW)
     parser.add_argument("--address", required=True, help="a path for the socket")
     parser.add_argument("--weights", help="left out, those that come with the program")
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
     parser.add_argument("--threads", type=int, default=2, help="of inference on a CPU")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     try:
         _run(given.address, given.weights, given.device, given.threads, None)
     except (ValueError, OSError) as error:

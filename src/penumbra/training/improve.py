@@ -1,4 +1,4 @@
-"""Improvement by play: `python -m penumbra.training.improve WEIGHTS --archive GAMES --out FOLDER --seconds S`.
+"""Improvement by play: `penumbra improve WEIGHTS --archive GAMES --out FOLDER --seconds S`.
 
 The headset `Penumbra` begins as a copy of `Top` and learns from its own games by proximal policy optimisation: games in
 bulk against itself and other headsets, and, if a population is given, games of the mill against the built-in players,
@@ -50,6 +50,7 @@ from penumbra.training.train import commit, read_games
 HEADSET, TEACHER = OWN
 OWN_PLAYERS = (HEADSET, NAME + HEADSET)  # names under which it plays
 INTERRUPTED = 130
+RAW = argparse.RawDescriptionHelpFormatter
 
 
 @dataclass(frozen=True)
@@ -345,8 +346,8 @@ def anchor_table(
     return table
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m penumbra.training.improve", description=__doc__)
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser("penumbra improve", description=__doc__, formatter_class=RAW)
     parser.add_argument("weights", type=Path, help="to begin with, complete with the heads that training needs")
     parser.add_argument("--out", type=Path, required=True, help="a folder for weights, games and logs")
     parser.add_argument("--seconds", type=float, required=True)
@@ -367,7 +368,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, help="that play in bulk and make examples; left out, all cores")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     try:
         run(given)
     except (ValueError, OSError) as error:
