@@ -44,6 +44,7 @@ class Chunk {
     if (cursor % kBlock == 0) [[unlikely]]
       open_block(partition);
     Side& place = arena_[cursor++];
+    __builtin_prefetch(&place + 2, 1);
     for (int p = 0; p < 3; ++p) place.planes[p] = side.planes[p];
     place.hash = side.hash;
   }
@@ -218,7 +219,7 @@ class Collector {
       Chunk& out = chunks_[c];
       out.start(std::size_t{1} << bits, expected / chunks_.size());
       std::uint64_t made = 0;
-      const auto emit = [&](const Side& side) {
+      const auto emit = [&](const Side& side) __attribute__((always_inline)) {
         ++made;
         if (threshold == kEverything || salted(side.hash, salt_) <= threshold)
           out.write(((side.hash >> 1) >> (shift - 1)) & mask, side);
