@@ -114,7 +114,7 @@ class SpareChunks {
   }
 
  private:
-  static constexpr std::size_t kMost = std::size_t{128} << 20;
+  static constexpr std::size_t kMost = std::size_t{384} << 20;
 
   static SpareChunks& shared() {
     static SpareChunks spare;
@@ -180,8 +180,8 @@ class Collector {
   // Rounds over shares of the hash space. All end up in one piece.
   template <class Successors>
   void run_in_shares(const Buffer<Side>& parents, const Successors& successors) {
-    int bits = 0;
-    while (bits < std::min(bits_, HashShare::kMostBits) && (expected_ >> bits) > kPerRound) ++bits;
+    int bits = 0;  // twice the rounds, twice the successors in each
+    while (bits < std::min(bits_, HashShare::kMostBits) && (expected_ >> bits) > (kPerRound << bits)) ++bits;
     const std::size_t rounds = std::size_t{1} << bits;
     Buffer<Side> all;
     for (std::size_t r = 0; r < rounds; ++r) {
@@ -237,7 +237,7 @@ class Collector {
     for (const Chunk& chunk : chunks_) coming += chunk.count(partition);
     static thread_local HashIndex own;  // stays in the cache from partition to partition
     HashIndex& index = own;
-    index.build(members, members.size() + coming);
+    index.build(members, members.size() + coming * 5 / 8);
     members.reserve(members.size() + coming / 2);
     for (const Chunk& chunk : chunks_)
       chunk.for_each_block(partition, [&](const Side* sides, std::size_t size) { index.insert(sides, size, members); });
@@ -293,7 +293,7 @@ class Collector {
 
   static constexpr int kMostBits = 12;
   static constexpr std::size_t kPerPartition = 1 << 15;                 // successors, about half of them distinct
-  static constexpr std::size_t kPerRound = std::size_t{1} << 21;        // 64 MiB
+  static constexpr std::size_t kPerRound = std::size_t{1} << 21;        // 64 MiB, at first
   static constexpr std::size_t kPerCappedRound = std::size_t{1} << 24;  // every round takes up all partitions again
   static constexpr std::size_t kSlack = 4096;
   static constexpr std::size_t kChunks = 32;

@@ -122,7 +122,7 @@ struct Seen {
 // must land for its successor to be one of them can be looked up: the others need not be built.
 class HashShare {
  public:
-  static constexpr int kMostBits = 4;
+  static constexpr int kMostBits = 3;
 
   HashShare() : HashShare(0, 0) {}  // all states
   HashShare(int bits, std::uint64_t beginning) : bits_(bits), beginning_(beginning), landings_(&kLandings[bits]) {}
