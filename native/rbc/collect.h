@@ -114,7 +114,7 @@ class SpareChunks {
   }
 
  private:
-  static constexpr std::size_t kMost = std::size_t{384} << 20;
+  static constexpr std::size_t kMost = std::size_t{256} << 20;  // beyond it, keeping them has not paid
 
   static SpareChunks& shared() {
     static SpareChunks spare;
@@ -180,7 +180,7 @@ class Collector {
   // Rounds over shares of the hash space. All end up in one piece.
   template <class Successors>
   void run_in_shares(const Buffer<Side>& parents, const Successors& successors) {
-    int bits = 0;  // twice the rounds, twice the successors in each
+    int bits = 0;  // rounds cost time and large ones cost memory, so both grow
     while (bits < std::min(bits_, HashShare::kMostBits) && (expected_ >> bits) > (kPerRound << bits)) ++bits;
     const std::size_t rounds = std::size_t{1} << bits;
     Buffer<Side> all;
@@ -293,7 +293,7 @@ class Collector {
 
   static constexpr int kMostBits = 12;
   static constexpr std::size_t kPerPartition = 1 << 15;                 // successors, about half of them distinct
-  static constexpr std::size_t kPerRound = std::size_t{1} << 21;        // 64 MiB, at first
+  static constexpr std::size_t kPerRound = std::size_t{1} << 21;        // 64 MiB, in one round
   static constexpr std::size_t kPerCappedRound = std::size_t{1} << 24;  // every round takes up all partitions again
   static constexpr std::size_t kSlack = 4096;
   static constexpr std::size_t kChunks = 32;
