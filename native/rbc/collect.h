@@ -187,7 +187,7 @@ class Collector {
     for (std::size_t r = 0; r < rounds; ++r) {
       write(parents, 0, parents.size(), HashShare(bits, r), bits_ - bits, expected_ / rounds, successors);
       gather_behind(all, bits_ - bits);
-      if (r == 0) all.reserve((all.size() + all.size() / 16) * rounds);  // the others will be much the same
+      if (r == 0 && rounds > 1) all.reserve((all.size() + all.size() / 16) * rounds);  // the others will be alike
     }
     partitions_.resize(1);
     partitions_[0] = std::move(all);
