@@ -252,6 +252,24 @@ def test_the_number_of_threads_changes_nothing() -> None:
     assert results[0] == results[1] == results[2]
 
 
+@pytest.mark.parametrize("start", [core.START_FEN, "r3k2r/6p1/8/8/8/8/ppp2q2/7K b kq - 0 1"])
+def test_a_large_set_expands_as_its_parts_do(start: str) -> None:
+    """The whole is expanded in several rounds, each of its parts in one."""
+    states = core.StateSet(start, True)
+    if states.turn == states.owner:
+        states = states.apply_move(0, 0, None)
+    while len(states) < 150_000:
+        states = states.expand(None).apply_move(0, 0, None)
+    states = states.sample(150_000, 1)
+    fens = states.fens()
+    whole = states.expand(None)
+    parts = [core.StateSet.from_fens(fens[i::3], True).expand(None) for i in range(3)]
+    assert whole.generated == sum(part.generated for part in parts)
+    assert all(len(whole.intersect(part)) == len(part) for part in parts)
+    assert all(any(fen in part for part in parts) for fen in whole.sample(20_000, 1))
+    assert len(set(whole)) == len(whole)
+
+
 def test_unseen_play_from_the_start() -> None:
     """White passes four times without a sense: all that Black may have done."""
     start = chess.Board()

@@ -133,10 +133,17 @@ class Buffer {
     return start + before;
   }
 
+  // What must move goes to the start of a huge page again.
   void* remap(std::size_t old_bytes, std::size_t bytes) {
 #if defined(__linux__)
-    void* p = mremap(static_cast<void*>(data_), old_bytes, bytes, MREMAP_MAYMOVE);
-    return p == MAP_FAILED ? nullptr : p;
+    void* p = mremap(static_cast<void*>(data_), old_bytes, bytes, 0);
+    if (p != MAP_FAILED) return p;
+    void* const place = map(bytes);
+    if (!place) return nullptr;
+    p = mremap(static_cast<void*>(data_), old_bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+    if (p != MAP_FAILED) return p;
+    munmap(place, bytes);
+    return nullptr;
 #else
     void* p = map(bytes);
     if (!p) return nullptr;

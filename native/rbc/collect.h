@@ -3,8 +3,8 @@
 // Writing a successor down is ten times cheaper than finding out whether it is new, and the latter is cheap only in the
 // cache. So chunks of parents write their successors into blocks, one chain of blocks per partition of the hash space;
 // then each partition, small enough for the cache, takes its chains in the order of the chunks and keeps what it does
-// not have. Successors too many to be written down at once come in rounds, each over all parents and a part of the hash
-// space: making them again costs less than taking up a partition again.
+// not have. Fresh memory costs more than all of that, so the blocks are few and are used again: successors come in
+// rounds, each over all parents and a share of the hash space, and the blocks stay for the next collection.
 //
 // With a cap, a state is kept only if its hash ranks low under a salt: a uniform draw of the distinct states, made
 // without holding the rest. Rounds then go over parts of the parents, and the bar rises from round to round.
@@ -13,7 +13,9 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "parallel.h"
@@ -29,7 +31,7 @@ class Chunk {
  public:
   void start(std::size_t partitions, std::size_t expected) {
     arena_.clear();
-    arena_.reserve(expected + partitions * kBlock / 2);
+    arena_.reserve(expected + expected / 8 + partitions * kBlock);
     chain_.clear();
     heads_.assign(partitions, kNone);
     cursors_.assign(partitions, 0);
@@ -42,6 +44,7 @@ class Chunk {
     if (cursor % kBlock == 0) [[unlikely]]
       open_block(partition);
     Side& place = arena_[cursor++];
+    __builtin_prefetch(&place + 2, 1);
     for (int p = 0; p < 3; ++p) place.planes[p] = side.planes[p];
     place.hash = side.hash;
   }
@@ -52,6 +55,8 @@ class Chunk {
     for (std::uint32_t block = heads_[partition]; block != kNone; block = chain_[block]) ++blocks;
     return blocks * kBlock;
   }
+
+  std::size_t nbytes() const { return arena_.capacity() * sizeof(Side); }
 
   // visit(sides, n) for every block of a partition, in the order of writing.
   template <class Visit>
@@ -91,6 +96,35 @@ class Chunk {
   std::vector<std::uint32_t> cursors_;  // where each partition writes next
 };
 
+// Chunks between two collections.
+class SpareChunks {
+ public:
+  static std::vector<Chunk> take() {
+    SpareChunks& spare = shared();
+    const std::lock_guard lock(spare.mutex_);
+    return std::exchange(spare.chunks_, {});
+  }
+  static void give(std::vector<Chunk>&& chunks) {
+    std::size_t bytes = 0;
+    for (const Chunk& chunk : chunks) bytes += chunk.nbytes();
+    if (bytes > kMost) return;
+    SpareChunks& spare = shared();
+    const std::lock_guard lock(spare.mutex_);
+    spare.chunks_.swap(chunks);
+  }
+
+ private:
+  static constexpr std::size_t kMost = std::size_t{256} << 20;  // beyond it, keeping them has not paid
+
+  static SpareChunks& shared() {
+    static SpareChunks spare;
+    return spare;
+  }
+
+  std::mutex mutex_;
+  std::vector<Chunk> chunks_;
+};
+
 class Collector {
  public:
   // `expected` successors only size the work: a few thousand are collected at once, on one core.
@@ -100,30 +134,15 @@ class Collector {
     partitions_.resize(std::size_t{1} << bits_);
   }
 
-  // successors(parent, emit) calls emit(side) for each successor of one parent.
+  // successors(parent, share, emit) calls emit(side) for each successor of one parent that is in the share.
   template <class Successors>
   void run(const Buffer<Side>& parents, const Successors& successors) {
-    const std::size_t parts = partitions_.size(), n = parents.size();
-    const std::size_t per_round = cap_ ? std::clamp(8 * cap_, kSlack * 8, kPerRound) : kPerRound;
-    const std::size_t rounds = (expected_ + per_round - 1) / per_round;
-    if (rounds <= 1 || !cap_) {
-      Buffer<Side> all;
-      const std::size_t shares = std::clamp<std::size_t>(rounds, 1, std::min(parts, kMostRounds));
-      for (std::size_t r = 0; r < shares; ++r) {
-        const std::size_t first = parts * r / shares, last = parts * (r + 1) / shares;
-        generated_ = write(parents, 0, n, first, last, expected_ / shares, successors);
-        gather_behind(all, first, last);
-      }
-      partitions_.resize(1);
-      partitions_[0] = std::move(all);
-    } else {
-      for (std::size_t r = 0; r < rounds; ++r) {
-        generated_ += write(parents, n * r / rounds, n * (r + 1) / rounds, 0, parts, expected_ / rounds, successors);
-        parallel_for(static_cast<int>(parts), [&](int p) { gather(p, 0, partitions_[p]); });
-        while (total() > 2 * cap_ + kSlack) tighten(threshold_ / 2);
-      }
-    }
-    chunks_.clear();
+    chunks_ = SpareChunks::take();
+    if (cap_ && expected_ > per_capped_round())
+      run_in_parts(parents, successors);
+    else
+      run_in_shares(parents, successors);
+    SpareChunks::give(std::move(chunks_));
   }
 
   // Hands over the members; true if some had to go.
@@ -158,47 +177,76 @@ class Collector {
   std::uint64_t generated() const { return generated_; }
 
  private:
-  // Writes down the successors of some parents that belong to some partitions; how many there were in all.
+  // Rounds over shares of the hash space. All end up in one piece.
   template <class Successors>
-  std::uint64_t write(const Buffer<Side>& parents, std::size_t start, std::size_t stop, std::size_t first,
-                      std::size_t last, std::size_t expected, const Successors& successors) {
+  void run_in_shares(const Buffer<Side>& parents, const Successors& successors) {
+    int bits = 0;  // rounds cost time and large ones cost memory, so both grow
+    while (bits < std::min(bits_, HashShare::kMostBits) && (expected_ >> bits) > (kPerRound << bits)) ++bits;
+    const std::size_t rounds = std::size_t{1} << bits;
+    Buffer<Side> all;
+    for (std::size_t r = 0; r < rounds; ++r) {
+      write(parents, 0, parents.size(), HashShare(bits, r), bits_ - bits, expected_ / rounds, successors);
+      gather_behind(all, bits_ - bits);
+      if (r == 0 && rounds > 1) all.reserve((all.size() + all.size() / 16) * rounds);  // the others will be alike
+    }
+    partitions_.resize(1);
+    partitions_[0] = std::move(all);
+  }
+
+  // Rounds over parts of the parents.
+  template <class Successors>
+  void run_in_parts(const Buffer<Side>& parents, const Successors& successors) {
+    const std::size_t n = parents.size(), rounds = (expected_ + per_capped_round() - 1) / per_capped_round();
+    for (std::size_t r = 0; r < rounds; ++r) {
+      write(parents, n * r / rounds, n * (r + 1) / rounds, HashShare(), bits_, expected_ / rounds, successors);
+      parallel_for(static_cast<int>(partitions_.size()), [&](int p) { gather(p, partitions_[p]); });
+      while (total() > 2 * cap_ + kSlack) tighten(threshold_ / 2);
+    }
+  }
+
+  std::size_t per_capped_round() const { return std::clamp(8 * cap_, kSlack * 8, kPerCappedRound); }
+
+  // Writes down the successors of some parents that are in a share, in 2^bits partitions.
+  template <class Successors>
+  void write(const Buffer<Side>& parents, std::size_t start, std::size_t stop, const HashShare& share, int bits,
+             std::size_t expected, const Successors& successors) {
     const std::size_t n = stop - start;
+    const int shift = 64 - bits_, mask = (1 << bits) - 1;
+    const std::uint64_t threshold = threshold_;
     chunks_.resize(bits_ == 0 ? 1 : std::clamp<std::size_t>(n, 1, kChunks));
     std::atomic<std::uint64_t> generated{0};
     parallel_for(static_cast<int>(chunks_.size()), [&](int c) {
       Chunk& out = chunks_[c];
-      out.start(last - first, expected / chunks_.size());
+      out.start(std::size_t{1} << bits, expected / chunks_.size());
       std::uint64_t made = 0;
-      const auto emit = [&](const Side& side) {
+      const auto emit = [&](const Side& side) __attribute__((always_inline)) {
         ++made;
-        const std::size_t partition = ((side.hash >> 1) >> (63 - bits_)) - first;
-        if (partition < last - first && (threshold_ == kEverything || salted(side.hash, salt_) <= threshold_))
-          out.write(partition, side);
+        if (threshold == kEverything || salted(side.hash, salt_) <= threshold)
+          out.write(((side.hash >> 1) >> (shift - 1)) & mask, side);
       };
       const std::size_t end = start + n * (c + 1) / chunks_.size();
-      for (std::size_t i = start + n * c / chunks_.size(); i < end; ++i) successors(parents[i], emit);
+      for (std::size_t i = start + n * c / chunks_.size(); i < end; ++i) successors(parents[i], share, emit);
       generated.fetch_add(made, std::memory_order_relaxed);
     });
-    return generated.load();
+    generated_ += generated.load();
   }
 
   // Adds to `members` what the chunks hold of one partition and it does not have yet.
-  void gather(std::size_t partition, std::size_t first, Buffer<Side>& members) const {
+  void gather(std::size_t partition, Buffer<Side>& members) const {
     std::size_t coming = 0;
-    for (const Chunk& chunk : chunks_) coming += chunk.count(partition - first);
+    for (const Chunk& chunk : chunks_) coming += chunk.count(partition);
     static thread_local HashIndex own;  // stays in the cache from partition to partition
     HashIndex& index = own;
-    index.build(members, members.size() + coming / 2);
+    index.build(members, members.size() + coming * 5 / 8);
     members.reserve(members.size() + coming / 2);
     for (const Chunk& chunk : chunks_)
-      chunk.for_each_block(partition - first,
-                           [&](const Side* sides, std::size_t size) { index.insert(sides, size, members); });
+      chunk.for_each_block(partition, [&](const Side* sides, std::size_t size) { index.insert(sides, size, members); });
   }
 
   // Each partition is gathered in memory that stays in the cache and written behind the one before it, so that all end
   // up in one piece.
-  void gather_behind(Buffer<Side>& all, std::size_t first, std::size_t last) {
-    const std::size_t parts = last - first;
+  void gather_behind(Buffer<Side>& all, int bits) {
+    const std::size_t parts = std::size_t{1} << bits;
     std::size_t most = all.size();
     for (const Chunk& chunk : chunks_)
       for (std::size_t p = 0; p < parts; ++p) most += chunk.count(p);
@@ -211,7 +259,7 @@ class Collector {
       members.clear();
       std::exception_ptr error;
       try {
-        gather(first + p, first, members);
+        gather(p, members);
       } catch (...) {  // out of memory: the partitions behind must not wait for ever
         error = std::current_exception();
         members.clear();
@@ -244,9 +292,9 @@ class Collector {
   }
 
   static constexpr int kMostBits = 12;
-  static constexpr std::size_t kPerPartition = 1 << 16;           // successors, about a third of them distinct
-  static constexpr std::size_t kPerRound = std::size_t{1} << 24;  // half a gigabyte
-  static constexpr std::size_t kMostRounds = 3;                   // past that, larger ones
+  static constexpr std::size_t kPerPartition = 1 << 15;                 // successors, about half of them distinct
+  static constexpr std::size_t kPerRound = std::size_t{1} << 21;        // 64 MiB, in one round
+  static constexpr std::size_t kPerCappedRound = std::size_t{1} << 24;  // every round takes up all partitions again
   static constexpr std::size_t kSlack = 4096;
   static constexpr std::size_t kChunks = 32;
   static constexpr std::uint64_t kEverything = ~std::uint64_t{0};

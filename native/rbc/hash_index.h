@@ -11,21 +11,30 @@ class HashIndex {
  public:
   static constexpr std::uint32_t kAbsent = 0xFFFFFFFF;
 
-  // Appends to `members` those of `sides` that are not among them yet, in order.
+  // Appends to `members` those of `sides` that are not among them yet, in order. Whether a side is new cannot be foreseen,
+  // so nothing branches on it: each is written behind the members and stays there if an empty slot comes first.
   void insert(const Side* sides, std::size_t n, Buffer<Side>& members) {
     if (members.size() + n >= kAbsent) throw std::length_error("a state set holds at most four billion states");
     members.grow(members.size() + n);
     make_room(members.size() + n, members);
+    Side* const all = members.data();
+    std::uint64_t* const end = slots_.data() + slots_.size();
+    std::size_t size = members.size();
     for (std::size_t i = 0; i < n; ++i) {
-      if (i + 2 * kAhead < n) __builtin_prefetch(&slots_[slot_of(sides[i + 2 * kAhead].hash)]);
-      if (i + kAhead < n)
-        if (const std::uint64_t slot = slots_[slot_of(sides[i + kAhead].hash)])
-          __builtin_prefetch(&members[position(slot)]);
-      std::uint64_t* const slot = probe(sides[i], members);
-      if (*slot) continue;
-      *slot = (sides[i].hash & kTag) | (members.size() + 1);
-      members.push_back(sides[i]);
+      if (i + kAhead < n) __builtin_prefetch(&slots_[slot_of(sides[i + kAhead].hash)]);
+      const Side side = sides[i];
+      all[size] = side;
+      std::uint64_t* slot = slots_.data() + slot_of(side.hash);
+      std::size_t at;
+      for (;; slot = slot + 1 == end ? slots_.data() : slot + 1) {
+        const std::uint64_t taken = -static_cast<std::uint64_t>(*slot != 0);  // all bits or none
+        at = size ^ ((size ^ position(*slot)) & taken);
+        if (((*slot ^ side.hash) & kTag & taken) == 0 && all[at] == side) break;
+      }
+      *slot = (side.hash & kTag) | (at + 1);
+      size += at == size;
     }
+    members.resize(size);
   }
 
   // Indexes an array of distinct sides, with room for n members in all; memory is used again.

@@ -68,7 +68,10 @@ struct Side {
     if (const Bitboard pawn = marked_pawn()) set_code(first(pawn), kPawn);
   }
   void unmark_rooks() {
-    for_each(marked_rooks(), [this](Square s) { set_code(s, kRook); });
+    for_each(marked_rooks(), [this](Square s) {
+      toggle(kMarked, s);
+      toggle(kRook, s);
+    });
   }
 
   // The planes of kinds instead of codes: what a sense shows.

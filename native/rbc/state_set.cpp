@@ -90,8 +90,8 @@ StateSet StateSet::expand(Square capture, const Limit& limit) const {
   const Seen seen = seen_by_opponent(capture);
   StateSet next = after_opponent(capture);
   Collector collector(size() * seen.branching(), limit);
-  collector.run(members_, [&](const Side& mover, const auto& emit) {
-    Build sink{emit};
+  collector.run(members_, [&](const Side& mover, const HashShare& share, const auto& emit) {
+    Build sink{emit, share};
     seen.successors(mover, sink);
   });
   next.complete_ = !collector.finish(next.members_) && complete_;
@@ -108,17 +108,18 @@ std::pair<StateSet, StateSet> StateSet::expand_and_sense(Square capture, Square 
   truth.visible(want);
   const Bitboard mask = mirror(window(center));
   Collector all(size() * seen.branching(), before);
-  all.run(members_, [&](const Side& mover, const auto& emit) {
-    Build sink{emit};
+  all.run(members_, [&](const Side& mover, const HashShare& share, const auto& emit) {
+    Build sink{emit, share};
     seen.successors(mover, sink);
   });
   Collector some(size() * 2, after);
-  some.run(members_, [&](const Side& mover, const auto& emit) {
-    Build sink{[&](const Side& side) {
+  some.run(members_, [&](const Side& mover, const HashShare& share, const auto& emit) {
+    const auto emit_if_shown = [&](const Side& side) {
       Bitboard shown[3];
       side.visible(shown);
       if ((((shown[0] ^ want[0]) | (shown[1] ^ want[1]) | (shown[2] ^ want[2])) & mask) == 0) emit(side);
-    }};
+    };
+    Build sink{emit_if_shown, share};
     seen.successors(mover, sink);
   });
   sets.first.complete_ = !all.finish(sets.first.members_) && complete_;
@@ -192,9 +193,9 @@ StateSet StateSet::apply_move(Move request, const Outcome& outcome, bool ended) 
     throw std::invalid_argument("move " + square_name(from_of(request)) + square_name(to_of(request)) +
                                 " (seen by its player) is not on the list of moves");
   Collector collector(size(), {});
-  collector.run(members_, [&](const Side& opponent, const auto& emit) {
+  collector.run(members_, [&](const Side& opponent, const HashShare& share, const auto& emit) {
     Side after;
-    if (move_seen(opponent, request, outcome, ended, after)) emit(after);
+    if (move_seen(opponent, request, outcome, ended, after) && share.contains(after.hash)) emit(after);
   });
   Side own = own_, nobody;
   if (outcome.capture != kNoSquare) nobody.toggle(kPawn, mirror(outcome.capture));

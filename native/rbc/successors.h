@@ -118,16 +118,70 @@ struct Seen {
   }
 };
 
-// A sink that builds each successor and passes it to `visit(side)`.
+// The states whose hash begins with certain bits, up to kMostBits of them. Keys are XORed into a hash, so where a piece
+// must land for its successor to be one of them can be looked up: the others need not be built.
+class HashShare {
+ public:
+  static constexpr int kMostBits = 3;
+
+  HashShare() : HashShare(0, 0) {}  // all states
+  HashShare(int bits, std::uint64_t beginning) : bits_(bits), beginning_(beginning), landings_(&kLandings[bits]) {}
+
+  bool contains(std::uint64_t hash) const { return begin_of(hash, bits_) == beginning_; }
+
+  // Those of the targets on which a piece, lifted from a state with this hash, lands in the share.
+  template <int NewCode>
+  Bitboard of_piece(std::uint64_t lifted, Bitboard targets) const {
+    return targets & landings_->piece[NewCode][begin_of(lifted, bits_) ^ beginning_];
+  }
+  // The same for pawns that step straight ahead and become NewCode.
+  template <int NewCode>
+  Bitboard of_pawns(std::uint64_t hash, Bitboard targets) const {
+    return targets & landings_->pawn[NewCode][begin_of(hash, bits_) ^ beginning_];
+  }
+
+ private:
+  static constexpr std::uint64_t begin_of(std::uint64_t hash, int bits) { return (hash >> 1) >> (63 - bits); }
+
+  // Squares by how the key of coming there begins.
+  struct Landings {
+    std::array<std::array<Bitboard, 1 << kMostBits>, 8> piece{}, pawn{};  // [new code][beginning]
+  };
+  static constexpr Landings landings_by(int bits) {
+    Landings found;
+    for (int code = kPawn; code <= kMarked; ++code)
+      for (Square to = 0; to < 64; ++to) {
+        const std::uint64_t key = kZobrist[code][to];
+        found.piece[code][begin_of(key, bits)] |= bit(to);
+        const Square from = to - (code == kMarked ? 16 : 8);
+        if (from >= 0) found.pawn[code][begin_of(key ^ kZobrist[kPawn][from], bits)] |= bit(to);
+      }
+    return found;
+  }
+  static const std::array<Landings, kMostBits + 1> kLandings;
+
+  int bits_;
+  std::uint64_t beginning_;
+  const Landings* landings_;
+};
+
+inline constexpr std::array<HashShare::Landings, HashShare::kMostBits + 1> HashShare::kLandings = [] {
+  std::array<Landings, kMostBits + 1> all;
+  for (int bits = 0; bits <= kMostBits; ++bits) all[bits] = landings_by(bits);
+  return all;
+}();
+
+// A sink that builds each successor in a share of the states, or every one, and passes it to `visit(side)`.
 template <class Visit>
 struct Build {
   Visit visit;
+  HashShare share{};
 
   template <int Code, int NewCode>
   void piece(const Side& base, Square from, Bitboard targets) {
     Side lifted = base;
     lifted.toggle(Code, from);
-    for_each(targets, [&](Square to) {
+    for_each(share.of_piece<NewCode>(lifted.hash, targets), [&](Square to) {
       Side next = lifted;
       next.toggle(NewCode, to);
       visit(next);
@@ -135,16 +189,20 @@ struct Build {
   }
   template <int NewCode>
   void pawns(const Side& base, Bitboard targets, int step) {
-    for_each(targets, [&](Square to) {
+    for_each(share.of_pawns<NewCode>(base.hash, targets), [&](Square to) {
       Side next = base;
       next.toggle(kPawn, to - step);
       next.toggle(NewCode, to);
       visit(next);
     });
   }
-  void state(const Side& side) { visit(side); }
+  void state(const Side& side) {
+    if (share.contains(side.hash)) visit(side);
+  }
 };
 template <class Visit>
 Build(Visit) -> Build<Visit>;
+template <class Visit>
+Build(Visit, HashShare) -> Build<Visit>;
 
 }  // namespace penumbra
