@@ -8,9 +8,9 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -83,7 +83,11 @@ def test_tournaments_share_one_rating_and_play_nothing_twice(request_: Request) 
     said: list[str] = []
     result = reproduce("table2", dataclasses.replace(given, say=said.append))
     assert said[0].startswith("table2 at scale tiny: about 0 seconds")
-    ratings, _ = variants.rated(given, "table4")
+    ratings, notes = variants.rated(given, "table4")
+    assert "Ours: 4 games in 4 pairings, 2 variants" in notes[0]
+    assert (
+        "one rating over the 12 games" in (given.out / "table3.md").read_text()
+    )  # written before the last were played
     assert ratings.games == played and ratings.of(ANCHOR.name).elo == pytest.approx(1500)
     by_name = {row[0]: row[1] for row in result.data.rows}
     assert by_name["PenumbraMixture"] == round(ratings.of("PenumbraMixture").elo)
@@ -113,16 +117,16 @@ def test_an_inference_process_is_no_part_of_a_games_identity(request_: Request) 
     assert all('"device": "cpu"' in pairing.run for pairing in planned.pairings())
 
 
-def test_when_the_time_is_up_nothing_more_is_played(request_: Request) -> None:
+def test_when_the_time_is_up_nothing_more_is_played(request_: Request, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(league, "time", SimpleNamespace(monotonic=lambda: now[0]))
     planned = league.league(dataclasses.replace(request_, scale="smoke", weights=()), *_table2())
     jobs = [fixture.job for fixture in planned.fixtures()[:3]]
     assert list(Hall(FakePlayers(), 0.0, None).run(jobs)) == []
     players = FakePlayers()
-    hall = Hall(players, 0.01 / 60, None)
-    time.sleep(0.005)
-    for _ in hall.run(jobs):
-        time.sleep(0.01)
-    assert players.devices == ["cpu"]
+    for _ in Hall(players, 1.0, None).run(jobs):
+        now[0] += 40.0
+    assert players.devices == ["cpu", "cpu"]
 
 
 def _table2() -> tuple[Sequence[Variant], Sizes]:
