@@ -23,7 +23,7 @@ from penumbra.arena.score import GameResult
 from penumbra.network import weights as files
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import Network, to_weights
-from penumbra.reproduce import ablation, accuracy, fig1, fig_synopsis, league, variants
+from penumbra.reproduce import ablation, accuracy, fig1, fig_synopsis, fig_uncertainty, league, variants
 from penumbra.reproduce.command import request as make_request
 from penumbra.reproduce.experiments import WHERE, experiment, reproduce
 from penumbra.reproduce.games import TO_MAKE
@@ -177,6 +177,14 @@ def test_figure_1_counts_every_step_of_every_player() -> None:
     assert sums["most"] == [int(examples.set_sizes[examples.games == i].max()) for i in range(10)]
 
 
+def test_the_uncertainty_figure_takes_numbers_of_states_together() -> None:
+    rows = np.zeros(129)
+    rows[[1, 8, 9, 128]] = [1, 3, 2, 4]
+    at, won, value = fig_uncertainty.binned({"rows": rows, "points": rows / 2, "values": rows / 4})
+    assert at.tolist() == [4.5, 12.5, 124.5]
+    assert won.tolist() == [0.5] * 3 and value.tolist() == [0.25] * 3
+
+
 def test_a_removed_plane_is_clear_and_comes_back() -> None:
     from penumbra.training.data import Table, top_players
     from penumbra.training.recipe import Plan
@@ -279,6 +287,14 @@ def test_an_archive_without_the_players_is_refused(request_: Request, tmp_path: 
     files.save(to_weights(Network(Architecture(4, 1, ("All", "Top", "Oracle")))), other)
     with pytest.raises(ReproductionError, match=r"none of these headsets' players is in .* has Hasty, Trout, Wild"):
         accuracy.judge(dataclasses.replace(request_, weights=(other,)))
+
+
+def test_the_command_writes_into_a_folder_of_its_scale(tmp_path: Path) -> None:
+    answer = penumbra("reproduce", "fig-synopsis", "--out", tmp_path, "--device", "cpu", "--workers", "1")
+    assert answer.returncode == 0 and answer.stdout.startswith("fig-synopsis at scale smoke: about")
+    assert "| 238 | 238 | holds |" in (tmp_path / "smoke" / "fig-synopsis.md").read_text()
+    answer = penumbra("report", "--from", tmp_path, "--out", tmp_path / "page.md")
+    assert answer.returncode == 0 and (tmp_path / "pictures/reproduction/fig-synopsis.png").is_file()
 
 
 def test_nothing_to_report_is_said(tmp_path: Path) -> None:
