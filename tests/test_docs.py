@@ -10,7 +10,7 @@ from penumbra.rbc.planes import PLANES
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-@pytest.mark.parametrize("page", ["synopsis.md", "rules.md", "server.md"])
+@pytest.mark.parametrize("page", ["synopsis.md", "rules.md", "server.md", "reproduction.md"])
 def test_the_python_of_a_page_runs_and_its_links_lead_somewhere(page: str) -> None:
     text = (DOCS / page).read_text()
     names: dict[str, object] = {}

@@ -8,9 +8,9 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from penumbra.arena.score import GameResult
 from penumbra.network import weights as files
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import Network, to_weights
-from penumbra.reproduce import ablation, accuracy, fig1, fig_synopsis, league, variants
+from penumbra.reproduce import ablation, accuracy, fig1, fig_synopsis, fig_uncertainty, league, variants
 from penumbra.reproduce.command import request as make_request
 from penumbra.reproduce.experiments import WHERE, experiment, reproduce
 from penumbra.reproduce.games import TO_MAKE
@@ -83,7 +83,11 @@ def test_tournaments_share_one_rating_and_play_nothing_twice(request_: Request) 
     said: list[str] = []
     result = reproduce("table2", dataclasses.replace(given, say=said.append))
     assert said[0].startswith("table2 at scale tiny: about 0 seconds")
-    ratings, _ = variants.rated(given, "table4")
+    ratings, notes = variants.rated(given, "table4")
+    assert "Ours: 4 games in 4 pairings, 2 variants" in notes[0]
+    assert (
+        "one rating over the 12 games" in (given.out / "table3.md").read_text()
+    )  # written before the last were played
     assert ratings.games == played and ratings.of(ANCHOR.name).elo == pytest.approx(1500)
     by_name = {row[0]: row[1] for row in result.data.rows}
     assert by_name["PenumbraMixture"] == round(ratings.of("PenumbraMixture").elo)
@@ -113,16 +117,16 @@ def test_an_inference_process_is_no_part_of_a_games_identity(request_: Request) 
     assert all('"device": "cpu"' in pairing.run for pairing in planned.pairings())
 
 
-def test_when_the_time_is_up_nothing_more_is_played(request_: Request) -> None:
+def test_when_the_time_is_up_nothing_more_is_played(request_: Request, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(league, "time", SimpleNamespace(monotonic=lambda: now[0]))
     planned = league.league(dataclasses.replace(request_, scale="smoke", weights=()), *_table2())
     jobs = [fixture.job for fixture in planned.fixtures()[:3]]
     assert list(Hall(FakePlayers(), 0.0, None).run(jobs)) == []
     players = FakePlayers()
-    hall = Hall(players, 0.01 / 60, None)
-    time.sleep(0.005)
-    for _ in hall.run(jobs):
-        time.sleep(0.01)
-    assert players.devices == ["cpu"]
+    for _ in Hall(players, 1.0, None).run(jobs):
+        now[0] += 40.0
+    assert players.devices == ["cpu", "cpu"]
 
 
 def _table2() -> tuple[Sequence[Variant], Sizes]:
@@ -171,6 +175,14 @@ def test_figure_1_counts_every_step_of_every_player() -> None:
     assert sum(sums["steps"]) == len(examples)
     assert sum(sums["points"]) == pytest.approx(float(((1 + examples.outcomes) / 2).sum()))
     assert sums["most"] == [int(examples.set_sizes[examples.games == i].max()) for i in range(10)]
+
+
+def test_the_uncertainty_figure_takes_numbers_of_states_together() -> None:
+    rows = np.zeros(129)
+    rows[[1, 8, 9, 128]] = [1, 3, 2, 4]
+    at, won, value = fig_uncertainty.binned({"rows": rows, "points": rows / 2, "values": rows / 4})
+    assert at.tolist() == [4.5, 12.5, 124.5]
+    assert won.tolist() == [0.5] * 3 and value.tolist() == [0.25] * 3
 
 
 def test_a_removed_plane_is_clear_and_comes_back() -> None:
@@ -275,6 +287,14 @@ def test_an_archive_without_the_players_is_refused(request_: Request, tmp_path: 
     files.save(to_weights(Network(Architecture(4, 1, ("All", "Top", "Oracle")))), other)
     with pytest.raises(ReproductionError, match=r"none of these headsets' players is in .* has Hasty, Trout, Wild"):
         accuracy.judge(dataclasses.replace(request_, weights=(other,)))
+
+
+def test_the_command_writes_into_a_folder_of_its_scale(tmp_path: Path) -> None:
+    answer = penumbra("reproduce", "fig-synopsis", "--out", tmp_path, "--device", "cpu", "--workers", "1")
+    assert answer.returncode == 0 and answer.stdout.startswith("fig-synopsis at scale smoke: about")
+    assert "| 238 | 238 | holds |" in (tmp_path / "smoke" / "fig-synopsis.md").read_text()
+    answer = penumbra("report", "--from", tmp_path, "--out", tmp_path / "page.md")
+    assert answer.returncode == 0 and (tmp_path / "pictures/reproduction/fig-synopsis.png").is_file()
 
 
 def test_nothing_to_report_is_said(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 from penumbra.arena.archive import Archive
 from penumbra.arena.entrants import Entrant
 from penumbra.arena.match import Job
-from penumbra.arena.organiser import Players, Standing, games_of, local_players, outset, run
+from penumbra.arena.organiser import Players, Standing, local_players, outset, run
 from penumbra.arena.rating import Ratings, rate
 from penumbra.arena.score import GameResult
 from penumbra.arena.tournament import Pairing, Tournament
@@ -64,6 +64,7 @@ class Baseline:
         return Entrant(self.name, kind=KINDS[self.bot])
 
 
+Outcome = tuple[str, str, bool | None]  # White, Black, who won
 ANCHOR = Baseline("StockyInference", "StockyInference")  # has 1500 in the paper
 ANCHOR_ELO = 1500.0
 
@@ -214,7 +215,7 @@ def hall(request: Request, planned: League, sizes: Sizes) -> Iterator[Hall]:
         yield Hall(local_players(planned), request.minutes, device)
 
 
-def play(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Standing:
+def play(request: Request, variants: Sequence[Variant], sizes: Sizes) -> None:
     """Plays what is missing; KeyboardInterrupt if that was stopped."""
     planned = league(request, variants, sizes)
     last = time.monotonic()
@@ -227,9 +228,8 @@ def play(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Standin
 
     request.out.mkdir(parents=True, exist_ok=True)
     with Archive.open_or_create(request.out / ARCHIVE) as archive:
-        missing, standing = outset(planned, archive)
-        if not missing:
-            return standing
+        if request.minutes == 0 or not outset(planned, archive)[0]:
+            return
         with hall(request, planned, sizes) as players:
             standing = run(planned, archive, players, report)
     for failure in standing.failures[:10]:
@@ -238,17 +238,21 @@ def play(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Standin
         raise KeyboardInterrupt
     if standing.stopped:
         raise ReproductionError(standing.stopped)
-    return standing
 
 
-def ratings(request: Request, tables: Sequence[tuple[Sequence[Variant], Sizes]]) -> Ratings:
-    """One rating over those games of all tables that are there, StockyInference recognised as itself at 1500."""
-    results: Counter[tuple[str, str, bool | None]] = Counter()
+def results(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Counter[Outcome]:
+    """All games of a table's pairings that are there, however many were asked for."""
+    found: Counter[Outcome] = Counter()
     with Archive.open(request.out / ARCHIVE) as archive:
-        for variants, sizes in tables:
-            for _, game in games_of(league(request, variants, sizes), archive):
-                results[game.white, game.black, game.winner] += 1
-    return rate([(*key, count) for key, count in results.items()], anchor=ANCHOR.name, anchor_elo=ANCHOR_ELO)
+        for pairing in league(request, variants, sizes).pairings():
+            for _, game in archive.games_made(pairing.run):
+                found[game.white, game.black, game.winner] += 1
+    return found
+
+
+def rating(found: Counter[Outcome]) -> Ratings:
+    """StockyInference, recognised as itself, has 1500."""
+    return rate([(*key, count) for key, count in found.items()], anchor=ANCHOR.name, anchor_elo=ANCHOR_ELO)
 
 
 def stronger(found: Ratings, better: str, worse: str, paper: tuple[float, float]) -> Claim:

@@ -63,12 +63,13 @@ class Result:
             writer.writerow(self.data.heading)
             writer.writerows([plain(cell) for cell in row] for row in self.data.rows)
         save(self.figure, folder / f"{self.name}.png")
+        before = _before(folder / f"{self.name}.json")
         about = {
             "name": self.name,
             "title": self.title,
             "scale": scale,
-            "cost": cost,
-            "seconds": round(seconds, 1),
+            "cost": before.get("cost", cost),
+            "seconds": round(seconds + before.get("seconds", 0.0), 1),
             "notes": list(self.notes),
             "claims": [asdict(claim) for claim in self.claims],
             "tables": [grid.markdown() for grid in self.shown or [self.data]],
@@ -77,13 +78,22 @@ class Result:
         (folder / f"{self.name}.json").write_text(json.dumps(about, indent=1) + "\n")
 
 
+def _before(path: Path) -> dict[str, Any]:
+    """What an earlier run in this folder has said: one that was resumed cost what both did."""
+    try:
+        before: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return before
+
+
 def page(about: dict[str, Any], picture: str, level: int = 1) -> str:
     """The Markdown of what NAME.json holds, with a picture at that path."""
     claims = [Claim(**claim) for claim in about["claims"]]
     parts = [
         f"{'#' * level} {about['title']}",
         f"`penumbra reproduce {about['name']} --scale {about['scale']}`: {about['cost']} foreseen, "
-        f"{about['seconds']:,.0f} seconds taken in its last run.",
+        f"{about['seconds']:,.0f} seconds taken in all its runs.",
         "\n".join(f"- {note}" for note in about["notes"]),
         claims_grid(claims).markdown() if claims else "",
         f"![{about['title']}]({picture})",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penumbra.arena.organiser import Standing
 from penumbra.arena.rating import Ratings
 from penumbra.reproduce import league, published
 from penumbra.reproduce.accuracy import one_network
@@ -75,20 +75,22 @@ def cost(request: Request, table: str) -> Cost:
 
 def rated(request: Request, table: str) -> tuple[Ratings, list[str]]:
     """Plays what is missing of a table; all games of all three that are there rated, and what that rests on."""
-    standing = league.play(request, *planned(request, table))
-    ratings = league.ratings(request, [planned(request, name) for name in VARIANTS])
-    return ratings, notes(request, table, ratings, standing)
+    league.play(request, *planned(request, table))
+    found = {name: league.results(request, *planned(request, name)) for name in VARIANTS}
+    ratings = league.rating(sum(found.values(), Counter()))
+    return ratings, notes(request, table, ratings, found[table].total())
 
 
-def notes(request: Request, table: str, ratings: Ratings, standing: Standing) -> list[str]:
-    _, sizes = planned(request, table)
+def notes(request: Request, table: str, ratings: Ratings, games: int) -> list[str]:
+    variants, sizes = planned(request, table)
+    pairings = len(variants) * len(sizes.against)
     network = "the heuristic evaluator" if sizes.evaluator != "network" else one_network(request).name
     against = "every baseline" if sizes.against == EVERY else ", ".join(baseline.name for baseline in sizes.against)
     return [
-        f"Ours: {standing.done:,} games of the {standing.target:,} that are {request.games or sizes.games} a pairing "
-        f"against {against}, {request.nodes or sizes.nodes:,} nodes a step, {network} on {request.device}; one rating "
-        f"over the {ratings.games:,} games of Tables 2 to 4 that are there, {league.ANCHOR.name} at "
-        f"{league.ANCHOR_ELO:.0f}; intervals are of 95 %.",
+        f"Ours: {games:,} games in {pairings} pairings, {len(variants)} variants against {against}, "
+        f"{request.nodes or sizes.nodes:,} nodes a step, {network} on {request.device}; one rating over the "
+        f"{ratings.games:,} games of Tables 2 to 4 that are there, {league.ANCHOR.name} at {league.ANCHOR_ELO:.0f}; "
+        "intervals are of 95 %.",
         f"The paper played {PAPER_TABLE2 if table == 'table2' else PAPER_GRIDS} games a pairing against the real "
         "programs, by the clock; our baselines are our own kinds after them, and DynamicEntropy's headset stands for "
         "Genetic's, which we have not.",
