@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -79,6 +80,10 @@ def test_a_bad_question_harms_its_asker_alone(address: str) -> None:
         SharedEvaluator(address, "Nobody", "Nobody").evaluate(features, legal, False)
     with pytest.raises(WeightsError, match="there is no question 'sing'"):
         ask(connect(address), "sing")
+    foreign = connect(address)
+    foreign.send_bytes(b"what is this")
+    with pytest.raises(EOFError):
+        foreign.recv()
     assert len(SharedEvaluator(address, "Top", "Top").evaluate(features, legal, False)[1]) == 2
 
 
@@ -95,6 +100,19 @@ def test_other_weights_can_be_loaded(address: str, tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="there are no weights"):
         load_at(address, tmp_path / "missing.safetensors")
     assert "Top" in headsets_at(address)
+
+
+def test_an_address_in_use_is_refused(address: str, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="another inference process listens there"):
+        Server(address, loader(None, "cpu", 1))
+    file = tmp_path / "precious"
+    file.write_text("kept")
+    with pytest.raises(WeightsError, match="is there already, and no socket"):
+        Server(file, loader(None, "cpu", 1))
+    assert file.read_text() == "kept"
+    left = tmp_path / "left"
+    socket.socket(socket.AF_UNIX).bind(str(left))  # of a process that was killed
+    Server(left, loader(None, "cpu", 1)).serve(lambda: True)
 
 
 def test_nobody_answers(tmp_path: Path) -> None:

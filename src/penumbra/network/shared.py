@@ -52,7 +52,7 @@ class Server:
         self.headsets, self.evaluator_of = load(None)
         self.evaluators: dict[str, Evaluator] = {}
         self.batches = self.rows = 0
-        Path(self.address).unlink(missing_ok=True)
+        _make_room(Path(address))
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(self.address)
         self.listener.listen(256)
@@ -86,7 +86,7 @@ class Server:
                     waiting.setdefault(headset, []).append(Question(connection, features, Legal(actions, offsets)))
                 else:
                     connection.send(self.attend(kind, *rest))
-            except (EOFError, OSError):  # the game is over, or its process is gone
+            except Exception:  # the game is over, or its process is gone, or it speaks another language
                 self.selector.unregister(connection)
                 connection.close()
         return waiting
@@ -106,7 +106,7 @@ class Server:
     def answer(self, headset: str, questions: list[Question]) -> None:
         """Evaluates as many questions together as fit into a batch, until all have their answers."""
         while questions:
-            some, rows = [questions.pop(0)], 0
+            some = [questions.pop(0)]
             rows = len(some[0].features)
             while questions and rows + len(questions[0].features) <= MOST_ROWS:
                 some.append(questions.pop(0))
@@ -135,6 +135,18 @@ class Server:
             answers.append((priors[offsets[first] : offsets[end]], values[first:end]))
             first = end
         return answers
+
+
+def _make_room(path: Path) -> None:
+    """Removes a socket that nobody listens at any more, and nothing else."""
+    if not path.exists():
+        return
+    if not path.is_socket():
+        raise WeightsError(f"{path}: is there already, and no socket")
+    with contextlib.suppress(WeightsError):
+        connect(str(path)).close()
+        raise OSError(f"{path}: another inference process listens there")
+    path.unlink()
 
 
 class SharedEvaluator:
