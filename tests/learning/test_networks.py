@@ -15,6 +15,7 @@ import torch
 from penumbra.arena.table import Clock, play
 from penumbra.bench import network
 from penumbra.bench.search import middle_game
+from penumbra.core import Game
 from penumbra.dsmcp.domain import Legal
 from penumbra.network import choice, weights
 from penumbra.network.architecture import Architecture
@@ -214,8 +215,8 @@ def test_from_games_to_a_game(tmp_path: Path) -> None:
         assert np.abs(priors - answers[0][0]).max() < 1e-3
         assert np.abs(worth - answers[0][1]).max() < 1e-3
 
-    ours = registry.make("penumbra", 1, Configuration(weights=str(lean), device="cpu", nodes=48))
-    outcome = play(ours, registry.make("random", 2), Clock(None, 0.0))
+    ours = registry.make("penumbra", 1, Configuration(weights=str(lean), device="cpu", nodes=48, cap=5_000))
+    outcome = play(ours, registry.make("random", 2), Clock(None, 0.0), Game(None, 100, 30))
     assert outcome.reason in ("king capture", "turn limit", "move limit"), outcome.detail
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from penumbra.core import threads
 from penumbra.dsmcp.domain import Evaluator
-from penumbra.network.shared import SCHEME, EvaluatorOf, SharedEvaluator, headsets_at
+from penumbra.network import SCHEME
+from penumbra.network.shared import EvaluatorOf, SharedEvaluator, headsets_at
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError, load
 
 OWN = ("Penumbra", "Top")  # headsets

@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penumbra.dsmcp.domain import Evaluator, Features, Floats, Legal
+from penumbra.network import SCHEME
 from penumbra.network.weights import WeightsError
 
-SCHEME = "unix:"
 MOST_ROWS = 2048  # of one batch
 RAW = argparse.RawDescriptionHelpFormatter
 EvaluatorOf = Callable[[str], Evaluator]  # by the headset whose policy is asked for

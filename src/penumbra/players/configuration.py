@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from penumbra.dsmcp.settings import PRESETS, Settings, SettingsError
-from penumbra.network.shared import SCHEME
+from penumbra.network import SCHEME
 from penumbra.toml_file import read_toml
 
 EVALUATORS = ("network", "heuristic")
