@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from penumbra.arena.archive import Archive, ArchivedGame, ArchiveError, NewGame, find_problem
+from penumbra.arena.archive import Archive, ArchivedGame, ArchiveError, NewGame, find_problem, is_validation
 from penumbra.arena.tracking import track
 from penumbra.arena.verify import verify, verify_tracking
 from penumbra.core import Game, GameRecord
@@ -19,7 +19,6 @@ from penumbra.interop.game_files import find_files, read_games, to_json, write_g
 from penumbra.interop.history_json import GameFileError
 from penumbra.players.player import play_game
 from penumbra.players.random_player import RandomPlayer
-from penumbra.training.examples import is_validation
 from tests.command_line import penumbra
 
 REAL_GAMES = Path(__file__).parent / "data" / "real_games.jsonl"

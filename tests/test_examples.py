@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from penumbra import core
+from penumbra.arena.archive import is_validation
 from penumbra.core import Game, GameRecord
 from penumbra.rbc.actions import PASS, parse_action, parse_square
 from penumbra.training.examples import (
     Examples,
     ExampleSettings,
     clean,
-    is_validation,
     make_examples,
     split,
 )

@@ -17,12 +17,13 @@ import numpy as np
 import pytest
 import torch
 
+from penumbra.arena.archive import is_validation
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import unpack
 from penumbra.training import train as training
 from penumbra.training.data import Batch, Table, top_players
 from penumbra.training.evaluation import evaluate
-from penumbra.training.examples import is_validation, split
+from penumbra.training.examples import split
 from penumbra.training.loop import CheckpointError, Trainer
 from penumbra.training.recipe import Plan, Recipe, RecipeError, Training, read_recipe
 from tests.command_line import penumbra

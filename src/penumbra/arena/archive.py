@@ -29,7 +29,6 @@ from urllib.parse import quote
 
 from penumbra.arena.writer_lock import WriterLock
 from penumbra.core import GameRecord
-from penumbra.training.examples import VALIDATION_SHARE
 
 APPLICATION = 0x50454E55  # "PENU", SQLite's application_id of an archive
 VERSION = 1
@@ -70,6 +69,9 @@ JOIN text AS black ON black.id = game.black
 JOIN text AS source ON source.id = game.source
 JOIN text AS settings ON settings.id = game.settings
 """
+
+
+VALIDATION_SHARE = 10  # one game in so many is kept for validation
 
 
 class ArchiveError(ValueError):
@@ -401,7 +403,7 @@ class Archive:
             None if record.winner is None else int(record.winner),
             record.reason,
             len(record.moves),
-            int(record.hash % VALIDATION_SHARE == 0),
+            int(is_validation(record)),
             self._text(game.source),
             self._text(json.dumps(dict(game.settings), sort_keys=True)),
             int(time.time()) if game.time is None else game.time,
@@ -451,6 +453,11 @@ class Archive:
             raise ArchiveError(f"{self.path}: is a database, but not an archive of games")
         elif version != VERSION:
             raise ArchiveError(f"{self.path}: is an archive of version {version}; this program knows version {VERSION}")
+
+
+def is_validation(record: GameRecord) -> bool:
+    """Whether a game is kept for validation: one in ten, by its hash, so always the same ones."""
+    return record.hash % VALIDATION_SHARE == 0
 
 
 def results_of(paths: Sequence[Path]) -> list[tuple[str, str, bool | None, int]]:

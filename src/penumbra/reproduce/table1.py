@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from penumbra.arena.archive import is_validation
 from penumbra.core import GameRecord
 from penumbra.reproduce import accuracy, published
 from penumbra.reproduce.accuracy import Judged
@@ -17,7 +18,6 @@ from penumbra.reproduce.request import Cost, Request
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
 from penumbra.training.data import learns_from, top_players
 from penumbra.training.evaluation import MEASURES
-from penumbra.training.examples import is_validation
 from penumbra.training.recipe import Plan, Recipe, read_recipe
 
 NAME, TITLE = "table1", "Table 1: headsets, their data and their accuracies"

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penumbra import core
+from penumbra.arena.archive import is_validation
 from penumbra.core import GameRecord
-
-VALIDATION_SHARE = 10  # one game in so many is kept for validation
 
 
 @dataclass(frozen=True)
@@ -122,11 +121,6 @@ def clean(examples: Examples, limit: int) -> Cleaned:
     missed = examples.missed_win & ~too_small
     kept = examples.take(np.flatnonzero(~too_small & ~missed))
     return Cleaned(kept, len(examples), int(examples.cut.sum()), int(too_small.sum()), int(missed.sum()))
-
-
-def is_validation(record: GameRecord) -> bool:
-    """Whether a game is for validation: one in ten, by its hash, so always the same ones."""
-    return record.hash % VALIDATION_SHARE == 0
 
 
 def split(records: Sequence[GameRecord]) -> tuple[list[GameRecord], list[GameRecord]]:
