@@ -21,7 +21,7 @@ from penumbra.dsmcp import Agent, Settings
 from penumbra.dsmcp.bandit import bandit
 from penumbra.dsmcp.domain import Keys, Legal
 from penumbra.dsmcp.playouts import Budget, Root, Search, final_choice
-from penumbra.dsmcp.settings import Choice
+from penumbra.dsmcp.settings import Choice, SettingsError
 from tests.dsmcp import transcription
 
 KEY = 77
@@ -368,13 +368,21 @@ def test_threads_may_share_a_table() -> None:
 # -- the final choice
 
 
-def choices(N: Sequence[float], Q: Sequence[float], pi: Sequence[float], choice: str, times: int = 600) -> Counter[int]:
+def choices(
+    N: Sequence[float],
+    Q: Sequence[float],
+    pi: Sequence[float],
+    choice: str,
+    times: int = 600,
+    fresh: Sequence[float] | None = None,
+) -> Counter[int]:
     """How often each action is performed, for a root with these statistics."""
     node = Node(tuple(N), tuple(Q), (0.0,) * len(N), tuple(pi))
     table, rng = node.table(), np.random.default_rng(0)
     root = Root(KEY, node.actions, np.array(pi, np.float32), 0.0)
     settings = Settings().replace(choice=choice)
-    return Counter(final_choice(table, root, settings, rng) - 10 for _ in range(times))
+    weights = None if fresh is None else np.array(fresh, np.float32)
+    return Counter(final_choice(table, root, settings, rng, weights) - 10 for _ in range(times))
 
 
 @pytest.mark.parametrize("choice", get_args(Choice))
@@ -393,6 +401,28 @@ def test_the_final_choice_by_each_rule() -> None:
     drawn = choices(N, Q, pi, "proportional", 6000)
     for action, n in enumerate(N):
         assert drawn[action] == pytest.approx(400 * n, rel=0.15)
+
+
+def test_an_action_taken_before_weighs_less() -> None:
+    N, Q, pi = [10, 4, 0], [6, 3.6, 0], [0.2, 0.3, 0.5]
+    assert choices(N, Q, pi, "total", fresh=[0.75, 1, 1]) == {0: 600}
+    assert choices(N, Q, pi, "total", fresh=[0.5, 1, 1]) == {1: 600}
+    assert choices(N, Q, pi, "visits", fresh=[0.25, 1, 1]) == {1: 600}
+    drawn = choices(N, Q, pi, "proportional", 6000, fresh=[0.2, 1, 1])
+    assert drawn[0] == pytest.approx(2000, rel=0.15) and drawn[1] == pytest.approx(4000, rel=0.1)
+    assert choices([0] * 3, [0] * 3, pi, "total", fresh=[1, 1, 0.5]) == {1: 600}
+
+
+def test_what_an_action_weighs_falls_with_the_times_it_was_taken() -> None:
+    settings = FINE.replace(stale=0.5)
+    x = Situation(0, Side(0, 0), frozenset([Side(0, 0)]))
+    agent = Agent(PhantomTicTacToe(), UniformEvaluator(), settings, x, Batch([Situation(1, Side(0, 0), frozenset())]))
+    actions = np.array([3, 4, 5], np.int32)
+    fresh = agent.fresh(actions, {4: 1, 5: 3, 8: 7})
+    assert fresh is not None and fresh.tolist() == [1.0, 0.5, 0.125]
+    assert agent.fresh(actions, {}) is None and agent.fresh(actions, None) is None
+    with pytest.raises(SettingsError, match="stale is 2"):
+        settings.replace(stale=2.0)
 
 
 @pytest.mark.parametrize("choice", ["total", "mean"])

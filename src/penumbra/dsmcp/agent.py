@@ -6,13 +6,16 @@ The agent is told what happened, step by step, as new sets X; the game's own cod
 chooses actions within a budget of time or evaluations. While the opponent thinks, `ponder` goes on refilling beliefs.
 
 Deviations from the paper: the root's statistics are fresh for each decision; refilling stops after a share of the
-step's time, since an evaluator may be slow; b and n_particles shrink with its measured speed for the same reason.
+step's time, since an evaluator may be slow; b and n_particles shrink with its measured speed for the same reason. An
+action that was taken before, and since which nothing happened, weighs less at the final choice (`stale`): where neither
+player gets on, the same situation would else be answered the same way for ever.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic
 
@@ -100,8 +103,13 @@ class Agent(Generic[X, L]):
 
     # -- choosing
 
-    def choose(self, seconds: float | None = None, nodes: int | None = None) -> Decision:
-        """The action to perform now. Without a budget of either kind, one batch of playouts."""
+    def choose(
+        self, seconds: float | None = None, nodes: int | None = None, taken: Mapping[int, int] | None = None
+    ) -> Decision:
+        """The action to perform now. Without a budget of either kind, one batch of playouts.
+
+        `taken` says how often actions were performed already since anything happened.
+        """
         self.stop_pondering()
         began = time.monotonic()
         s = self.settings
@@ -118,15 +126,22 @@ class Agent(Generic[X, L]):
         search_began = time.monotonic()
         root = search.prepare_root(actions, settings.b)
         if not s.playouts:
-            action = policy_choice(root, s, self.rng)
+            action = policy_choice(root, s, self.rng, self.fresh(actions, taken))
             return self.decide(action, "policy", actions, began, root, search.counters)
         limit = nodes if nodes is not None else (1 if seconds is None else float("inf"))
         search.run(root, Budget(deadline, limit))
         elapsed = time.monotonic() - search_began
         if elapsed > 0:
             self.speed = (search.counters.nodes + search.counters.ended) / elapsed
-        action = final_choice(self.table, root, s, self.rng)
+        action = final_choice(self.table, root, s, self.rng, self.fresh(actions, taken))
         return self.decide(action, "search", actions, began, root, search.counters)
+
+    def fresh(self, actions: Ints, taken: Mapping[int, int] | None) -> Floats | None:
+        """What each action still weighs; None where all weigh the same."""
+        if not taken or self.settings.stale == 1:
+            return None
+        times = np.array([taken.get(action, 0) for action in actions.tolist()])
+        return np.asarray(self.settings.stale**times, np.float32)
 
     def refilled(self, n: int, began: float, seconds: float | None) -> L:
         """The current belief, refilled within its share of the step's time; never empty."""

@@ -20,6 +20,7 @@ number of threads.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections import deque
@@ -263,22 +264,33 @@ class Search(Generic[X, L]):
         self.counters.known[min(t, 63)] += np.bincount(bins[known], minlength=8)
 
 
-def final_choice(table: NodeTable, root: Root, settings: Settings, rng: np.random.Generator) -> int:
-    """The action to perform, among those visited; π̄ decides where none was, and between equals."""
+def final_choice(
+    table: NodeTable, root: Root, settings: Settings, rng: np.random.Generator, fresh: Floats | None = None
+) -> int:
+    """The action to perform, among those visited; π̄ decides where none was, and between equals.
+
+    `fresh`, from 0 to 1 along the actions, is what they still weigh.
+    """
+    if fresh is not None:
+        root = dataclasses.replace(root, pi=root.pi * fresh)
     statistics = table.statistics(root.key, root.actions)  # [A, 3]: N, Q, least
     n, q = statistics[:, 0], statistics[:, 1]
     visited = n > 0
     if not visited.any():
         return policy_choice(root, settings, rng)
     if settings.choice == "proportional":
-        return int(rng.choice(root.actions, p=np.where(visited, n, 0) / n[visited].sum()))
+        weights = np.where(visited, n if fresh is None else n * np.maximum(fresh, 1e-9), 0)
+        return int(rng.choice(root.actions, p=weights / weights.sum()))
     score = {"total": q, "mean": q / np.maximum(n, 1e-9), "visits": n}[settings.choice]
+    score = score if fresh is None else score * fresh
     best = np.flatnonzero(visited & (score == score[visited].max()))
     return int(root.actions[best[largest(root.pi[best], rng)]])
 
 
-def policy_choice(root: Root, settings: Settings, rng: np.random.Generator) -> int:
+def policy_choice(root: Root, settings: Settings, rng: np.random.Generator, fresh: Floats | None = None) -> int:
     """What π̄ says without playouts: its largest, or in proportion to it."""
+    if fresh is not None:
+        root = dataclasses.replace(root, pi=root.pi * np.maximum(fresh, 1e-9))
     if settings.choice == "proportional":
         pi = root.pi.astype(np.float64)
         return int(rng.choice(root.actions, p=pi / pi.sum()))

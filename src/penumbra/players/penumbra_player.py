@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -73,6 +74,7 @@ class PenumbraPlayer:
         self._over = False
         self._turn = 0
         self._last_move = Moved(0, 0, None)
+        self._taken: Counter[int] = Counter()  # moves asked for since the last capture
 
     @property
     def agent(self) -> Agent[Situation, Infostates]:
@@ -97,6 +99,7 @@ class PenumbraPlayer:
         self.time.start()
         self.color = color
         self._first, self._over, self._turn = True, False, 0
+        self._taken.clear()
         self.decisions, self.recorded, self.recoveries, self.faults = [], [], [], []
 
     def tell_time(self, seconds_left: float | None) -> None:
@@ -105,6 +108,8 @@ class PenumbraPlayer:
 
     def opponent_moved(self, capture: int | None) -> None:
         self.time.turn_begins()
+        if capture is not None:
+            self._taken.clear()
         self._turn += 1
         first, self._first = self._first, False
         if first and self.situation.ours:
@@ -126,6 +131,10 @@ class PenumbraPlayer:
 
     def moved(self, requested: int, taken: int, capture: int | None) -> None:
         self._last_move = Moved(requested, taken, capture)
+        if capture is not None:
+            self._taken.clear()
+        else:
+            self._taken[code_to_action(requested)] += 1
         self._observe(self._last_move, code_to_action(requested))
         if self.ponder and not self._over:
             self.agent.observe(rbc.opponent_sensed(self.situation))
@@ -149,8 +158,9 @@ class PenumbraPlayer:
         began = time.monotonic()
         haste = self.time.haste()
         seconds, nodes = self._budget()
+        taken = self._taken if self.situation.kind == MOVE else None
         try:
-            decision = self._snap(haste) if haste else self.agent.choose(seconds, nodes)
+            decision = self._snap(haste) if haste else self.agent.choose(seconds, nodes, taken)
             self.decisions.append(decision)
             if self.record:
                 particles = self.agent.belief.current.particles

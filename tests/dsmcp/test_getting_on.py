@@ -1,0 +1,64 @@
+"""Where the opponent does nothing, a won game is won, not repeated until it is a draw."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from penumbra.core import Game
+from penumbra.players import registry
+from penumbra.players.configuration import Configuration
+from penumbra.players.penumbra_player import PenumbraPlayer
+from penumbra.players.player import play_game
+from penumbra.rbc.actions import PASS
+
+# Drawn by the limit of moves in games against a program whose engine had died.
+WON = {
+    "r4r2/pp2N1kp/6p1/4P3/8/8/PPn2PP1/2RB1RK1 w - - 0 1": True,
+    "1r3rk1/p1p2ppp/b7/b7/3n4/3p4/PP1N2PP/2BK4 b - - 0 1": False,
+}
+
+
+class Passer:
+    """Never looks, never moves."""
+
+    name = "Passer"
+
+    def start(self, color: bool, fen: str) -> None: ...
+    def opponent_moved(self, capture: int | None) -> None: ...
+    def choose_sense(self) -> int | None:
+        return None
+
+    def sensed(self, square: int | None, contents: Sequence[int]) -> None: ...
+    def choose_move(self, actions: Sequence[int]) -> int:
+        return PASS
+
+    def moved(self, requested: int, taken: int, capture: int | None) -> None: ...
+
+
+@pytest.mark.parametrize("fen", WON)
+def test_a_won_game_is_won(fen: str) -> None:
+    color = WON[fen]
+    ours = registry.make("penumbra", 3, Configuration(device="cpu", nodes=64, cap=2_000, recognize_as="none"))
+    sides = (ours, Passer()) if color else (Passer(), ours)
+    game = play_game(*sides, Game(fen))
+    assert game.winner is color
+
+
+def test_moves_are_counted_until_a_capture() -> None:
+    player = registry.make("penumbra", 1, Configuration(evaluator="heuristic", nodes=8, cap=1_000))
+    assert isinstance(player, PenumbraPlayer)
+    counts: list[Counter[int]] = []
+
+    class Watched(Passer):
+        def opponent_moved(self, capture: int | None) -> None:
+            counts.append(player._taken.copy())
+            if capture is not None:
+                assert not counts[-1]
+            else:
+                assert len(counts) < 2 or counts[-1].total() == counts[-2].total() + 1
+
+    play_game(player, Watched(), Game("4k3/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQ - 0 1"))
+    assert len(counts) > 3
