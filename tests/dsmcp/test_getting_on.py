@@ -42,19 +42,19 @@ class Passer:
 def test_a_won_game_is_won(fen: str) -> None:
     color = WON[fen]
     ours = registry.make("penumbra", 3, Configuration(device="cpu", nodes=64, cap=2_000, recognize_as="none"))
-    sides = (ours, Passer()) if color else (Passer(), ours)
-    game = play_game(*sides, Game(fen))
-    assert game.winner is color
+    white, black = (ours, Passer()) if color else (Passer(), ours)
+    assert play_game(white, black, Game(fen)).winner is color
 
 
 def test_moves_are_counted_until_a_capture() -> None:
     player = registry.make("penumbra", 1, Configuration(evaluator="heuristic", nodes=8, cap=1_000))
     assert isinstance(player, PenumbraPlayer)
+    taken = player._taken
     counts: list[Counter[int]] = []
 
     class Watched(Passer):
         def opponent_moved(self, capture: int | None) -> None:
-            counts.append(player._taken.copy())
+            counts.append(taken.copy())
             if capture is not None:
                 assert not counts[-1]
             else:
