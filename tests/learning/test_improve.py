@@ -17,7 +17,7 @@ from penumbra.arena.archive import Archive
 from penumbra.core import GameRecord
 from penumbra.network import weights as weights_file
 from penumbra.network.architecture import Architecture
-from penumbra.network.model import Network, to_weights
+from penumbra.network.model import Network, network_input, to_weights
 from penumbra.network.weights import Weights, WeightsError
 from penumbra.training.improve import (
     HEADSET,
@@ -29,7 +29,7 @@ from penumbra.training.improve import (
     scores,
     with_headset,
 )
-from penumbra.training.rollouts import Bulk, Steps, advantages, log_policy, network_input
+from penumbra.training.rollouts import Bulk, Steps, advantages, log_policy
 from penumbra.training.selfplay import NAME
 from tests.learning.games import make_archive, records
 
@@ -120,7 +120,7 @@ def test_a_round_makes_good_actions_likelier_and_bad_ones_rarer(tmp_path: Path) 
 
 def log_of_actions(learner: Learner, steps: Steps) -> torch.Tensor:
     with torch.no_grad():
-        x = learner.network.tower(network_input(steps.planes, torch.float32))
+        x = learner.network.tower(network_input(steps.planes))
         policy, _ = learner.network.headset(HEADSET).predict(x)
     return log_policy(policy, steps.legal).gather(1, steps.target.long()[:, None]).squeeze(1)
 

@@ -87,6 +87,21 @@ def test_a_bad_question_harms_its_asker_alone(address: str) -> None:
     assert len(SharedEvaluator(address, "Top", "Top").evaluate(features, legal, False)[1]) == 2
 
 
+def test_a_bad_question_does_not_spoil_the_batch(tmp_path: Path) -> None:
+    server = Server(tmp_path / "socket", loader(None, "cpu", 1))
+    connections = [connect(server.address) for _ in range(3)]
+    for connection, rows in zip(connections, (2, 1, 3), strict=True):
+        server.gather()
+        features, legal = question(rows)
+        bad = rows == 1  # an action that there is not
+        connection.send(("evaluate", "Top", features, legal.actions + 10_000 * bad, legal.offsets))
+    for headset, questions in server.gather().items():
+        server.answer(headset, questions)
+    good, spoilt, other = (connection.recv() for connection in connections)
+    assert len(good[1]) == 2 and len(other[1]) == 3 and isinstance(spoilt, str)
+    server.serve(lambda: True)
+
+
 def test_other_weights_can_be_loaded(address: str, tmp_path: Path) -> None:
     features, legal = question(4)
     evaluator = network_evaluator(None, f"unix:{address}", lambda names: "Trout")

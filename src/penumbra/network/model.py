@@ -40,6 +40,11 @@ def unpack(planes: Tensor, dtype: torch.dtype) -> Tensor:
     return ((planes.unsqueeze(-1) >> bits) & 1).to(dtype).view(-1, PLANES, 8, 8)
 
 
+def network_input(planes: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+    """int64[B, 104] bitboards as the tower reads them fastest."""
+    return unpack(planes, dtype).contiguous(memory_format=torch.channels_last)
+
+
 class Norm(nn.BatchNorm2d):
     """Batch normalisation. Learning with fixed statistics it is a plain affine map, whose gradient is cheaper so."""
 

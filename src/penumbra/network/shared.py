@@ -111,13 +111,18 @@ class Server:
             while questions and rows + len(questions[0].features) <= MOST_ROWS:
                 some.append(questions.pop(0))
                 rows += len(some[-1].features)
-            try:
-                replies: list[Any] = self.evaluate(headset, some)
-            except Exception as error:  # a question that cannot be answered is its asker's trouble alone
-                replies = [f"{type(error).__name__}: {error}"] * len(some)
-            for question, reply in zip(some, replies, strict=True):
+            for question, reply in zip(some, self.replies(headset, some), strict=True):
                 with contextlib.suppress(OSError):
                     question.connection.send(reply)
+
+    def replies(self, headset: str, questions: list[Question]) -> list[Any]:
+        """Answers, or why there is none; a question that cannot be answered is its asker's trouble alone."""
+        try:
+            return list(self.evaluate(headset, questions))
+        except Exception as error:
+            if len(questions) == 1:
+                return [f"{type(error).__name__}: {error}"]
+        return [reply for question in questions for reply in self.replies(headset, [question])]
 
     def evaluate(self, headset: str, questions: list[Question]) -> list[tuple[Floats, Floats]]:
         if headset not in self.evaluators:

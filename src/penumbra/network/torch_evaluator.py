@@ -15,7 +15,7 @@ from torch import Tensor
 
 from penumbra.dsmcp.domain import Features, Floats, Legal
 from penumbra.network.architecture import PLANES
-from penumbra.network.model import Network, unpack
+from penumbra.network.model import Network, network_input
 
 SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048)
 
@@ -68,7 +68,7 @@ class TorchEvaluator:
         return both[: len(legal.actions)], both[len(legal.actions) :]
 
     def forward(self, planes: Tensor, policy: str) -> tuple[Tensor, Tensor]:
-        x = self.network.tower(unpack(planes, self.dtype).contiguous(memory_format=torch.channels_last))
+        x = self.network.tower(network_input(planes, self.dtype))
         logits = self.network.headset(policy).policy_logits(x)
         return logits, torch.tanh(self.network.headset(self.value).value(x))
 

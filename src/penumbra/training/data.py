@@ -202,12 +202,19 @@ def learns_from(plan: Plan, players: NDArray[np.str_], top: Sequence[str]) -> Ma
     return np.isin(players, list(top) if plan.players == THE_BEST else list(plan.players))
 
 
+def padded(actions: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int16]:
+    """int16[N, MOST_LEGAL], -1 past the end; of a row that has more, the first ones."""
+    counts = np.diff(offsets)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(rows)) - np.repeat(offsets[:-1], counts)
+    fits = within < MOST_LEGAL
+    legal = np.full((len(counts), MOST_LEGAL), -1, dtype=np.int16)
+    legal[rows[fits], within[fits]] = actions[fits]
+    return legal
+
+
 def pad_legal(examples: Examples) -> tuple[NDArray[np.int16], NDArray[np.uint8]]:
     """int16[N, MOST_LEGAL] legal actions, and uint8[N] where among them the chosen one stands."""
-    counts = np.diff(examples.legal_offsets)
-    rows = np.repeat(np.arange(len(examples)), counts)
-    within = np.arange(len(rows)) - np.repeat(examples.legal_offsets[:-1], counts)
-    legal = np.full((len(examples), MOST_LEGAL), -1, dtype=np.int16)
-    legal[rows, within] = examples.legal
+    legal = padded(examples.legal, examples.legal_offsets)
     target = (legal == examples.actions[:, None]).argmax(axis=1)
     return legal, target.astype(np.uint8)

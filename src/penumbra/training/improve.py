@@ -7,6 +7,9 @@ through an inference process that is given the new weights after each round. All
     Â   advantage of an action, see rollouts.py
     ρ   probability of the action now, divided by that when it was played; clipped to 1 ± ε
 
+With `--teacher` it learns the policy of another network as well, on its own states, the less the longer it has
+learned: a large network soon plays like a small one that has come far.
+
 The other headsets go on learning to imitate, or the tower would leave them behind; `All` learns from the new games too.
 The tower's statistics stay as they are. Play and learning run side by side: a round's games are those of the weights
 before the last.
@@ -31,25 +34,27 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from penumbra.arena.archive import Archive, NewGame
 from penumbra.core import GameRecord, set_threads
 from penumbra.network import weights as weights_file
 from penumbra.network.choice import OWN
-from penumbra.network.model import from_weights, to_weights
+from penumbra.network.model import from_weights, network_input, to_weights
 from penumbra.network.shared import inference_process, load_at
 from penumbra.network.weights import Weights, WeightsError
 from penumbra.training.data import Table, top_players
 from penumbra.training.examples import ExampleSettings, split
 from penumbra.training.loss import losses, total
 from penumbra.training.recipe import LossWeights, recipe_of
-from penumbra.training.rollouts import Bulk, Steps, log_policy, network_input, steps_of_games
+from penumbra.training.rollouts import Bulk, Steps, log_policy, steps_of_games
 from penumbra.training.selfplay import NAME, SOURCE
 from penumbra.training.train import commit, read_games
 
 HEADSET, TEACHER = OWN
 OWN_PLAYERS = (HEADSET, NAME + HEADSET)  # names under which it plays
 INTERRUPTED = 130
+SWITCH_SECONDS = 0.0005  # Python's own 0.005 make the learner wait for the thread that plays at every turn
 RAW = argparse.RawDescriptionHelpFormatter
 
 
@@ -68,8 +73,9 @@ class Improvement:
     entropy: float = 0.003
     value: float = 0.5  # weight of its loss
     anchoring: float = 0.5  # weight of imitation beside improvement
+    teaching: float = 1.0  # weight of a teacher's policy at the beginning; none is left at half time
     milled: int = 1  # how often a game of the mill counts beside one in bulk: there are far fewer
-    most_divergence: float = 0.05  # a round ends when the policy has moved so far from the one that played
+    most_divergence: float = 0.05  # a round ends when the policy has moved so far from the one that played, untaught
     loss: LossWeights = field(default_factory=lambda: LossWeights(value=0.3))  # of imitation
     examples: ExampleSettings = field(default_factory=lambda: ExampleSettings(cap=500, settle=False))
     seed: int = 0
@@ -94,9 +100,12 @@ def with_headset(weights: Weights, name: str = HEADSET, like: str = TEACHER) -> 
 
 
 class Learner:
-    def __init__(self, weights: Weights, plan: Improvement, device: str) -> None:
+    def __init__(self, weights: Weights, plan: Improvement, device: str, teacher: Weights | None = None) -> None:
         torch.manual_seed(plan.seed)
         self.plan = plan
+        self.teacher = None
+        if teacher is not None:
+            self.teacher = from_weights(with_headset(teacher)).to(device, memory_format=torch.channels_last)
         self.about = with_headset(weights).about
         self.device = torch.device(device)
         self.network = from_weights(with_headset(weights)).to(self.device, memory_format=torch.channels_last)
@@ -115,6 +124,7 @@ class Learner:
         plan, seen = self.plan, list[dict[str, float]]()
         gain = played.advantage
         played.advantage = (gain - gain.mean()) / (gain.std() + 1e-6)
+        teaching = plan.teaching * max(0.0, 2 * left - 1) if self.teacher is not None else 0.0
         for _ in range(plan.epochs):
             order = torch.randperm(len(played), generator=self.random).to(self.device)
             for some in order.split(plan.batch):
@@ -123,8 +133,8 @@ class Learner:
                 rate = plan.learning_rate * (0.1 + 0.9 * left) * min(1.0, (self.updates + 1) / (plan.warm_up + 1))
                 for group in self.optimizer.param_groups:
                     group["lr"] = rate
-                seen.append(self.update(played.take(some), anchors))
-                if seen[-1]["divergence"] > plan.most_divergence:
+                seen.append(self.update(played.take(some), anchors, teaching))
+                if seen[-1]["divergence"] > plan.most_divergence * (1 + 9 * teaching):
                     break
             else:
                 continue
@@ -132,11 +142,11 @@ class Learner:
         means = {name: float(np.mean([parts[name] for parts in seen])) for name in seen[0]}
         return {"updates": len(seen), **means}
 
-    def update(self, batch: Steps, anchors: Table | None) -> dict[str, float]:
+    def update(self, batch: Steps, anchors: Table | None, teaching: float = 0.0) -> dict[str, float]:
         """One step of the optimiser: the own headset, `All` on the same steps, every other time one that imitates."""
         plan = self.plan
         self.optimizer.zero_grad(set_to_none=True)
-        x = self.network.tower(network_input(batch.planes, torch.float32))
+        x = self.network.tower(network_input(batch.planes))
         target = batch.target.long()
         policy, value = self.network.headset(HEADSET).predict(x)
         logs = log_policy(policy, batch.legal)
@@ -151,6 +161,8 @@ class Learner:
             policy, value = self.network.headset("All").predict(x)
             imitated = F.nll_loss(log_policy(policy, batch.legal), target)
             loss = loss + plan.anchoring * (imitated + plan.loss.value * F.mse_loss(value, batch.outcome))
+        if teaching:
+            loss = loss - teaching * (self.taught(batch) * logs.masked_fill(batch.legal < 0, 0)).sum(dim=1).mean()
         loss.backward()
         if anchors is not None and self.updates % 2:
             self.imitate(anchors)
@@ -163,11 +175,18 @@ class Learner:
         numbers = torch.stack([divergence, clipped, entropy, value_loss, surrogate]).tolist()
         return dict(zip(("divergence", "clipped", "entropy", "value", "gain"), numbers, strict=True))
 
+    @torch.no_grad()
+    def taught(self, batch: Steps) -> Tensor:
+        """The teacher's policy."""
+        assert self.teacher is not None
+        x = self.teacher.tower(network_input(batch.planes))
+        return log_policy(self.teacher.headset(HEADSET).policy_logits(x), batch.legal).exp()
+
     def imitate(self, anchors: Table) -> None:
         names = [name for name, count in anchors.counts.items() if count and name != HEADSET]
         name = names[int(torch.randint(len(names), (), generator=self.random))]
         batch = anchors.draw(name, self.plan.batch // 2, None)
-        heads = self.network.headset(name)(self.network.tower(network_input(batch.planes, torch.float32)))
+        heads = self.network.headset(name)(self.network.tower(network_input(batch.planes)))
         (self.plan.anchoring * total(losses(heads, batch), self.plan.loss)).backward()  # type: ignore[no-untyped-call]
 
     def steps_of(self, records: Sequence[GameRecord]) -> Steps:
@@ -351,6 +370,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("weights", type=Path, help="to begin with, complete with the heads that training needs")
     parser.add_argument("--out", type=Path, required=True, help="a folder for weights, games and logs")
     parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--teacher", type=Path, help="weights of any size whose policy it learns at first")
     parser.add_argument("--opponent", action="append", default=[], help="a headset to play with as well; repeatedly")
     parser.add_argument("--against-itself", type=float, default=0.5, help="share of the bulk games")
     parser.add_argument("--at-once", type=int, default=1024, help="bulk games that advance together")
@@ -402,7 +422,9 @@ def run(given: argparse.Namespace) -> None:
     if given.threads:
         set_threads(given.threads)
     torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
-    learner = Learner(weights, plan, given.device)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    teacher = weights_file.load(given.teacher) if given.teacher else None
+    learner = Learner(weights, plan, given.device, teacher)
     anchors = None
     if given.archive:
         settings = ExampleSettings(cap=given.cap)

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from penumbra.network.model import Heads, Network, unpack
+from penumbra.network.model import Heads, Network, network_input
 from penumbra.training.data import Batch, Table
 from penumbra.training.loss import losses, total
 from penumbra.training.recipe import Recipe
@@ -101,7 +101,7 @@ class Trainer:
         return parts
 
     def heads(self, batch: Batch, name: str, stop_gradient: bool) -> Heads:
-        planes = unpack(batch.planes, torch.float32).contiguous(memory_format=torch.channels_last)
+        planes = network_input(batch.planes)
         tower = self.network.tower
         if stop_gradient:
             training = tower.training
@@ -126,7 +126,7 @@ class Trainer:
         self.network.tower.train()
         for _ in range(batches):
             planes = table.draw(name, self.recipe.training.batch, self.draws).planes
-            self.network.tower(unpack(planes, torch.float32).contiguous(memory_format=torch.channels_last))
+            self.network.tower(network_input(planes))
         for norm, momentum in zip(norms, usual, strict=True):
             norm.momentum = momentum
 

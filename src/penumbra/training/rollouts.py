@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from penumbra.core import Fleet, GameRecord
-from penumbra.network.model import Network, unpack
-from penumbra.training.data import MOST_LEGAL, narrow_columns, players_of
+from penumbra.network.model import Network, network_input
+from penumbra.training.data import MOST_LEGAL, narrow_columns, padded, players_of
 from penumbra.training.examples import ExampleSettings, make_examples
 from penumbra.training.loss import legal_logits
 from penumbra.training.selfplay import NAME
@@ -92,7 +92,7 @@ def steps_of_games(
     before, values = [], []
     with torch.no_grad():
         for rows in torch.arange(len(examples), device=device).split(ROWS_AT_ONCE):
-            x = network.tower(network_input(columns["planes"][rows], torch.float32))
+            x = network.tower(network_input(columns["planes"][rows]))
             policy, value = network.headset(headset).predict(x)
             chosen = columns["target"][rows].long()[:, None]
             before.append(log_policy(policy, columns["legal"][rows]).gather(1, chosen).squeeze(1))
@@ -109,10 +109,6 @@ def steps_of_games(
     )
     fit = np.flatnonzero(~(examples.cut & (examples.set_sizes < settings.limit)))  # where the truth does not stand out
     return steps.take(torch.from_numpy(fit).to(device))
-
-
-def network_input(planes: Tensor, dtype: torch.dtype) -> Tensor:
-    return unpack(planes, dtype).contiguous(memory_format=torch.channels_last)
 
 
 class Bulk:
@@ -233,7 +229,7 @@ class Bulk:
     def choose(self, side: NDArray[np.int8], where: Tensor) -> NDArray[np.int32]:
         """An action for each row, drawn from the policy of its headset; each step is stored."""
         planes = torch.from_numpy(self.fleet.synopsis().view(np.int64)).to(self.device)
-        legal = self.padded_legal()
+        legal = torch.from_numpy(padded(*self.fleet.legal())).to(self.device)
         x = self.network.tower(network_input(planes, self.dtype))
         logs = torch.empty(legal.shape, device=self.device)
         values = torch.zeros(len(planes), device=self.device)
@@ -256,14 +252,3 @@ class Bulk:
         both = torch.stack([actions.float(), values]).cpu().numpy()
         self.values[where.numpy()] = both[1]
         return np.asarray(both[0], np.int32)
-
-    def padded_legal(self) -> Tensor:
-        """int16[rows, MOST_LEGAL]; where a row has more, the first ones."""
-        actions, offsets = self.fleet.legal()
-        counts = np.diff(offsets)
-        row = np.repeat(np.arange(len(counts)), counts)
-        within = np.arange(len(row)) - np.repeat(offsets[:-1], counts)
-        fits = within < MOST_LEGAL
-        legal = np.full((len(counts), MOST_LEGAL), -1, np.int16)
-        legal[row[fits], within[fits]] = actions[fits]
-        return torch.from_numpy(legal).to(self.device)

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from penumbra.network.architecture import PLANES
-from penumbra.network.model import Network, unpack
+from penumbra.network.model import Network, network_input
 from penumbra.training.data import Batch, Table
 from penumbra.training.loop import Trainer
 from penumbra.training.loss import legal_logits, losses, total
@@ -68,7 +68,7 @@ def measure(network: Network, headset: str, batch: Batch, weights: LossWeights) 
     """The saliency of one batch."""
     training = network.training
     network.eval()
-    planes = unpack(batch.planes, torch.float32).contiguous(memory_format=torch.channels_last).requires_grad_()
+    planes = network_input(batch.planes).requires_grad_()
     heads = network(planes, headset)
     loss = len(batch.target) * total(losses(heads, batch), weights)  # the sum of the examples' own
     chosen = legal_logits(heads.policy, batch.legal).log_softmax(dim=1).gather(1, batch.target[:, None])
