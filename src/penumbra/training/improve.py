@@ -5,7 +5,8 @@ bulk against itself and other headsets, and, if a population is given, games of 
 through an inference process that is given the new weights after each round. All games go into archives.
 
     Â   advantage of an action, see rollouts.py
-    ρ   probability of the action now, divided by that when it was played; clipped to 1 ± ε
+    ρ   probability of the action now, divided by that when it was played; clipped to 1 ± ε, and to MOST_RATIO for
+        bad actions, or a single one that was all but impossible when it was played would outweigh all others
 
 With `--teacher` it learns the policy of another network as well, on its own states, the less the longer it has
 learned: a large network soon plays like a small one that has come far.
@@ -54,6 +55,8 @@ from penumbra.training.train import commit, read_games
 HEADSET, TEACHER = OWN
 OWN_PLAYERS = (HEADSET, NAME + HEADSET)  # names under which it plays
 INTERRUPTED = 130
+MOST_RATIO = 3.0
+MOST_CHANGE = 2.0  # of the logarithm of an action's probability, as far as it counts as divergence
 SWITCH_SECONDS = 0.0005  # Python's own 0.005 make the learner wait for the thread that plays at every turn
 RAW = argparse.RawDescriptionHelpFormatter
 
@@ -153,7 +156,8 @@ class Learner:
         now = logs.gather(1, target[:, None]).squeeze(1)
         ratio = torch.exp(now - batch.before)
         gain = batch.advantage
-        surrogate = torch.minimum(ratio * gain, ratio.clamp(1 - plan.clip, 1 + plan.clip) * gain).mean()
+        bounded = torch.where(gain < 0, ratio.clamp(max=MOST_RATIO), ratio)
+        surrogate = torch.minimum(bounded * gain, ratio.clamp(1 - plan.clip, 1 + plan.clip) * gain).mean()
         entropy = -(logs.exp() * logs.masked_fill(batch.legal < 0, 0)).sum(dim=1).mean()
         value_loss = F.mse_loss(value, batch.outcome)
         loss = plan.value * value_loss - surrogate - plan.entropy * entropy
@@ -170,7 +174,8 @@ class Learner:
         self.optimizer.step()
         self.updates += 1
         with torch.no_grad():
-            divergence = (now - batch.before).square().mean() / 2  # of the second order: no one step decides it
+            change = (now - batch.before).clamp(-MOST_CHANGE, MOST_CHANGE)
+            divergence = change.square().mean() / 2  # of the second order, and no one step decides it
             clipped = ((ratio - 1).abs() > plan.clip).float().mean()
         numbers = torch.stack([divergence, clipped, entropy, value_loss, surrogate]).tolist()
         return dict(zip(("divergence", "clipped", "entropy", "value", "gain"), numbers, strict=True))
@@ -317,15 +322,13 @@ class Improver:
                 played, games = self.bulk.round()
                 archive.add(NewGame(game, SOURCE) for game in games)
                 milled = new_games()
-                if milled:
-                    steps = learner.steps_of(milled)
-                    for _ in range(learner.plan.milled):
-                        played = played.followed_by(steps)
+                from_mill = [learner.steps_of(milled)] * learner.plan.milled if milled else []
+                everything = played.followed_by(*from_mill)
                 learner.games += len(games) + len(milled)
-                numbers = learner.learn(played, self.anchors, 1 - spent / seconds)
+                numbers = learner.learn(everything, self.anchors, 1 - spent / seconds)
                 self.bulk.bulk.refresh(learner.network)
                 number += 1
-                self.log(number, time.monotonic() - began, len(played), numbers, scores([*games, *milled]))
+                self.log(number, time.monotonic() - began, len(everything), numbers, scores([*games, *milled]))
                 self.save()
 
     def save(self) -> None:

@@ -48,9 +48,9 @@ class Steps:
     def take(self, rows: Tensor) -> Steps:
         return Steps(*(getattr(self, column.name)[rows] for column in fields(self)))
 
-    def followed_by(self, other: Steps) -> Steps:
-        pairs = ((getattr(self, c.name), getattr(other, c.name)) for c in fields(self))
-        return Steps(*(torch.cat(pair) for pair in pairs))
+    def followed_by(self, *others: Steps) -> Steps:
+        columns = ([getattr(steps, c.name) for steps in (self, *others)] for c in fields(self))
+        return Steps(*(torch.cat(column) for column in columns))
 
 
 def log_policy(policy: Tensor, legal: Tensor) -> Tensor:
@@ -183,6 +183,8 @@ class Bulk:
         with self._lock:
             if self._newer is not None:
                 self.network.load_state_dict(self._newer)
+                if self.device.type == "cuda":
+                    torch.cuda.current_stream().synchronize()  # before what is copied from can be used again
                 self._newer = None
         fleet = self.fleet
         numbers, players = fleet.numbers(), fleet.players()
