@@ -90,8 +90,9 @@ def test_a_bad_question_harms_its_asker_alone(address: str) -> None:
 def test_a_bad_question_does_not_spoil_the_batch(tmp_path: Path) -> None:
     server = Server(tmp_path / "socket", loader(None, "cpu", 1))
     connections = [connect(server.address) for _ in range(3)]
+    for _ in connections:
+        server.gather()  # accepts one of them
     for connection, rows in zip(connections, (2, 1, 3), strict=True):
-        server.gather()
         features, legal = question(rows)
         bad = rows == 1  # an action that there is not
         connection.send(("evaluate", "Top", features, legal.actions + 10_000 * bad, legal.offsets))

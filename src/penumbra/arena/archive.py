@@ -3,7 +3,8 @@
 A game is its record's bytes (`penumbra.core.GameRecord`, three bytes a turn), with what one asks for beside them:
 names, result, plies, source, settings and time. A game is known by its record's hash, so that none is kept twice.
 Names, sources and settings repeat, and stand once each in the table `text`. The table `made` says which games of which
-generation run are done (see `penumbra.arena.mill`), written with the game itself.
+generation run are done (see `penumbra.arena.mill`), written with the game itself, and the table `search` what Penumbra
+searched in them (see `penumbra.arena.visits`).
 
 The file is in SQLite's write-ahead mode: a transaction is in it whole or not at all, whenever its writer is killed, and
 readers see the last one that is whole.
@@ -61,6 +62,13 @@ CREATE TABLE made (
 ) WITHOUT ROWID;
 """
 
+_SEARCH = """
+CREATE TABLE IF NOT EXISTS search (
+    hash INTEGER PRIMARY KEY,                       -- of the game
+    visits BLOB NOT NULL                            -- packed
+)
+"""  # archives of games before there was such a table have none until they are written to
+
 _SELECT = """
 SELECT game.id, game.hash, white.value, black.value, winner, reason, plies, source.value, settings.value, time, record
 FROM game
@@ -113,6 +121,7 @@ class NewGame:
     settings: Mapping[str, Any] = field(default_factory=dict)
     time: int | None = None
     made: tuple[str, int] | None = None
+    visits: bytes = b""  # what was searched, packed
 
 
 @dataclass(frozen=True)
@@ -207,9 +216,11 @@ class Archive:
     def add(self, games: Iterable[NewGame]) -> int:
         """Adds games in one transaction; how many were new. Those whose hash is known are passed over."""
         with self._transaction():
-            marks, rows = [], []
+            marks, rows, searches = [], [], []
             for game in games:
                 rows.append(self._row(game))
+                if game.visits:
+                    searches.append((rows[-1][0], game.visits))
                 if game.made is not None:
                     marks.append((self._text(game.made[0]), game.made[1], rows[-1][0]))
             before = self._db.total_changes
@@ -220,6 +231,7 @@ class Archive:
             )
             new = self._db.total_changes - before
             self._db.executemany("INSERT OR IGNORE INTO made (run, number, hash) VALUES (?, ?, ?)", marks)
+            self._db.executemany("INSERT OR IGNORE INTO search (hash, visits) VALUES (?, ?)", searches)
         return new
 
     def add_all(self, games: Iterable[NewGame]) -> int:
@@ -305,6 +317,13 @@ class Archive:
                 return
             last = rows[-1][0]
 
+    def visits(self) -> dict[int, bytes]:
+        """What was searched, packed, by the hash of the game."""
+        with _explained(self.path):
+            if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'search'").fetchone():
+                return {}
+            return {key % 2**64: visits for key, visits in self._db.execute("SELECT hash, visits FROM search")}
+
     def runs(self) -> dict[str, int]:
         """How many games of each generation run are done."""
         with _explained(self.path):
@@ -359,7 +378,7 @@ class Archive:
 
     def merge(self, other: Archive) -> tuple[int, int, list[str]]:
         """Adds another archive's games: (how many were new, how many were known, what is wrong with the others)."""
-        runs = other._marks()
+        runs, visits = other._marks(), other.visits()
         new, seen, broken = 0, 0, []
         for page in _batches(other.games()):
             good = []
@@ -370,7 +389,8 @@ class Archive:
                 else:
                     marks = runs.get(_signed(game.hash), [])
                     first = marks[0] if marks else None
-                    good.append(NewGame(game.record, game.source, game.settings, game.time, first))
+                    searched = visits.get(game.hash, b"")
+                    good.append(NewGame(game.record, game.source, game.settings, game.time, first, searched))
                     good += [NewGame(game.record, game.source, game.settings, game.time, mark) for mark in marks[1:]]
                     seen += 1
             new += self.add(good)
@@ -438,7 +458,7 @@ class Archive:
     def _set_up(self) -> None:
         self._db.execute("PRAGMA journal_mode = WAL")
         with self._transaction():
-            for statement in _SCHEMA.split(";\n"):
+            for statement in [*_SCHEMA.split(";\n"), _SEARCH]:
                 self._db.execute(statement)
             self._db.execute(f"PRAGMA application_id = {APPLICATION}")
             self._db.execute(f"PRAGMA user_version = {VERSION}")
@@ -453,6 +473,8 @@ class Archive:
             raise ArchiveError(f"{self.path}: is a database, but not an archive of games")
         elif version != VERSION:
             raise ArchiveError(f"{self.path}: is an archive of version {version}; this program knows version {VERSION}")
+        elif self._lock is not None:
+            self._db.execute(_SEARCH)
 
 
 def is_validation(record: GameRecord) -> bool:

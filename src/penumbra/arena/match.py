@@ -17,6 +17,7 @@ from penumbra.arena.entrants import Bench, Entrant
 from penumbra.arena.score import GameResult, Score
 from penumbra.arena.sprt import Sprt
 from penumbra.arena.table import Clock, play
+from penumbra.arena.visits import pack, searches_of
 from penumbra.arena.workers import Pool
 from penumbra.core import GameRecord, set_threads
 from penumbra.players.penumbra_player import PenumbraPlayer
@@ -96,6 +97,7 @@ class GameRoom:
             seed=job.seed,
             recoveries=tuple(line for player in ours.values() for line in player.recoveries),
             search_faults=tuple(line for player in ours.values() for line in player.faults),
+            visits=pack(searched for player in ours.values() for searched in searches_of(player)),
             decisions=tuple((side, p.settings, p.recorded) for side, p in ours.items() if self._record),
         )
 
@@ -194,7 +196,7 @@ def to_json(match: Match, score: Score, interrupted: bool) -> dict[str, Any]:
 
 def _game_to_json(result: GameResult) -> dict[str, Any]:
     data = asdict(result)
-    del data["record"], data["decisions"]
+    del data["record"], data["decisions"], data["visits"]
     if result.settled:
         data |= steps(GameRecord.from_bytes(result.record))
     return data

@@ -19,8 +19,10 @@ from typing import Any, cast
 from penumbra.arena.archive import Archive, ArchiveFull, NewGame
 from penumbra.arena.population import Pairing, Population, cores
 from penumbra.arena.table import FAULTS, Clock, play
+from penumbra.arena.visits import pack, searches_of
 from penumbra.arena.workers import Pool, ended_by_signal
 from penumbra.core import Game, GameRecord, set_threads
+from penumbra.players.penumbra_player import PenumbraPlayer
 from penumbra.players.player import Player
 from penumbra.rbc.actions import PASS
 
@@ -54,6 +56,7 @@ class Milled:
     record: bytes
     seconds: float
     trouble: str = ""
+    visits: bytes = b""  # of what was searched, packed
 
 
 class MillRoom:
@@ -67,9 +70,11 @@ class MillRoom:
         """One game. A fault of a player is reported rather than made a loss: games are for learning from."""
         began = time.monotonic()
         rng = random.Random(pairing.seeds[2])
-        sides = []
+        sides, ours = [], []
         for side, member in enumerate((pairing.white, pairing.black)):
             player = member.make(pairing.seeds[side])
+            if isinstance(player, PenumbraPlayer):
+                ours.append(player)
             turns = (pairing.opening_plies + 1 - side) // 2
             sides.append(cast(Player, WithOpening(player, turns, rng)) if turns else player)
         game = Game(None, 100, self._full_turns)
@@ -78,7 +83,8 @@ class MillRoom:
             faulty = pairing.black if outcome.winner else pairing.white
             return Milled(b"", 0.0, f"{faulty.name}: {outcome.reason}: {outcome.detail}")
         outcome.record.white_name, outcome.record.black_name = pairing.white.name, pairing.black.name
-        return Milled(outcome.record.to_bytes(), time.monotonic() - began)
+        visits = pack(searched for player in ours for searched in searches_of(player))
+        return Milled(outcome.record.to_bytes(), time.monotonic() - began, visits=visits)
 
     def close(self) -> None:
         """Nothing is kept open."""
@@ -158,7 +164,8 @@ def _keep(archive: Archive, identity: str, pairing: Pairing, milled: Milled, pro
         "black": pairing.black.plain(),
         "opening_plies": pairing.opening_plies,
     }
-    game = NewGame(GameRecord.from_bytes(milled.record), SOURCE, settings, made=(identity, pairing.number))
+    made = (identity, pairing.number)
+    game = NewGame(GameRecord.from_bytes(milled.record), SOURCE, settings, made=made, visits=milled.visits)
     progress.new += archive.add([game])
     progress.played += 1
     progress.done += 1

@@ -143,7 +143,8 @@ def _keep(archive: Archive, fixture: Fixture, result: GameResult, standing: Stan
     used = result.used if result.a_is_white else result.used[::-1]
     # What the players are is in the run, once for all their games.
     settings = {"reason": result.reason, "detail": result.detail, "seconds": [round(s, 4) for s in used]}
-    archive.add([NewGame(record, SOURCE, settings, made=(fixture.pairing.run, result.number))])
+    made = (fixture.pairing.run, result.number)
+    archive.add([NewGame(record, SOURCE, settings, made=made, visits=result.visits)])
     standing.results[white.name, black.name, record.winner] += 1
     standing.played += 1
     standing.done += 1

@@ -43,6 +43,7 @@ class GameResult:
     recoveries: tuple[str, ...] = ()  # of Penumbra: observations that no state agreed with
     search_faults: tuple[str, ...] = ()  # of Penumbra: searches that failed and were survived
     decisions: tuple[tuple[str, Settings, list[dict[str, Any]]], ...] = ()  # of a side, where they were recorded
+    visits: bytes = b""  # of what Penumbra searched, packed
     settled: bool = True  # False: the harness failed, nobody is to blame and nobody scores
 
     @property

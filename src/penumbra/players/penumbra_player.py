@@ -63,6 +63,7 @@ class PenumbraPlayer:
         self.color = True
         self.time = TimeControl(seconds)
         self.decisions: list[Decision] = []
+        self.turns: list[int] = []  # in which they were taken, from 1
         self.recorded: list[dict[str, Any]] = []
         self.recoveries: list[str] = []  # impossible observations so far
         self.faults: list[str] = []  # of the search, each survived
@@ -100,7 +101,7 @@ class PenumbraPlayer:
         self.color = color
         self._first, self._over, self._turn = True, False, 0
         self._taken.clear()
-        self.decisions, self.recorded, self.recoveries, self.faults = [], [], [], []
+        self.decisions, self.turns, self.recorded, self.recoveries, self.faults = [], [], [], [], []
 
     def tell_time(self, seconds_left: float | None) -> None:
         self._timed = True
@@ -162,6 +163,7 @@ class PenumbraPlayer:
         try:
             decision = self._snap(haste) if haste else self.agent.choose(seconds, nodes, taken)
             self.decisions.append(decision)
+            self.turns.append(self._turn)
             if self.record:
                 particles = self.agent.belief.current.particles
                 self.recorded.append(decision_to_json(decision, self.situation, particles, self._turn, self.color))
