@@ -16,6 +16,7 @@ def train(
     recipe: Annotated[Path, typer.Argument(help="A recipe (TOML); configs/lite.toml is one.")],
     archive: Games,
     out: Annotated[Path, typer.Option(help="The run's folder; a run that was stopped goes on.")],
+    start: Annotated[Path | None, typer.Option(help="Weights to begin with, of the recipe's network.")] = None,
     device: Device = "auto",
     seconds: Annotated[float | None, typer.Option(min=0, help="Stop after so long; the schedule follows.")] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Instead of the recipe's.")] = None,
@@ -26,7 +27,7 @@ def train(
     from penumbra.terminal.training import train as run
 
     changes = {key: value for key, value in (("seconds", seconds), ("steps", steps)) if value is not None}
-    run(recipe, archive, out, device, changes, cap, saliency)
+    run(recipe, archive, out, device, changes, cap, saliency, start)
 
 
 def evaluate(

@@ -28,6 +28,7 @@ def train(
     changes: dict[str, Any],
     cap: int,
     saliency: int = 0,
+    start: Path | None = None,
 ) -> None:
     """Trains with a progress bar, and judges what came of it."""
     torch_or_explain()
@@ -54,7 +55,8 @@ def train(
             bar.update(task, completed=done, note=note)
 
         table: Table | None = None
-        options: dict[str, Any] = {"say": console.print, "report": report}
+        options: dict[str, Any] = {"say": console.print, "report": report, "start": start}
+        options["searched"] = training.read_searches(archives)
         if saliency:
             table = training.validation_table(recipe, records, where, cap)
             options["watch"] = SaliencyLog(out / FILE, table, saliency)

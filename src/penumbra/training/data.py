@@ -1,7 +1,8 @@
 """Examples on the device that trains: made once from games, then drawn from at random, headset by headset.
 
 A headset learns from the steps of the players that its plan names. Legal actions are padded to a fixed width, so that a
-batch is a gather. A table can be filled by another thread while it is drawn from.
+batch is a gather. A table can be filled by another thread while it is drawn from. Of a step that was searched the
+policy learns the visits of the root (see `penumbra.arena.visits`), of any other what was chosen.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from penumbra.arena.rating import rate
+from penumbra.arena.visits import unpack
 from penumbra.core import GameRecord
+from penumbra.rbc.actions import SENSES
 from penumbra.training.examples import Cleaned, Examples, ExampleSettings, clean, make_examples
 from penumbra.training.recipe import EVERYBODY, THE_BEST, Plan
 
@@ -35,6 +38,7 @@ class Batch:
     outcome: Tensor  # float32[B]
     soon: Tensor  # float32[B, 2] won, lost soon
     pieces: Tensor  # int64[B, 12]
+    shares: Tensor | None = None  # float32[B, MOST_LEGAL] of the visits; None where nothing was searched
 
 
 COLUMNS = {  # of a table: as in a batch, but narrow
@@ -89,6 +93,7 @@ class Table:
         top: Iterable[str],
         settings: ExampleSettings,
         device: str,
+        searched: Mapping[int, bytes] | None = None,  # packed, by the game's hash
     ) -> None:
         order = np.random.default_rng(settings.seed).permutation(len(records))
         self.records = [records[i] for i in order]
@@ -101,6 +106,9 @@ class Table:
             name: torch.empty((most, *shape), dtype=dtype, device=self.device)
             for name, (dtype, shape) in COLUMNS.items()
         }
+        self.searched = searched or {}
+        if self.searched:
+            self.columns["shares"] = torch.empty((most, MOST_LEGAL), dtype=torch.float16, device=self.device)
         self.rows = {name: torch.empty(most, dtype=torch.int32, device=self.device) for name in plans}
         self.counts = dict.fromkeys(plans, 0)  # rows of each headset so far
         self.tally = Tally()
@@ -128,7 +136,10 @@ class Table:
         fitting = cleaned.examples.take(np.flatnonzero(np.diff(cleaned.examples.legal_offsets) <= MOST_LEGAL))
         examples, chosen = self._wanted(fitting, records)
         start, stop = self.tally.kept, self.tally.kept + len(examples)
-        for name, value in narrow_columns(examples).items():
+        columns = narrow_columns(examples)
+        if self.searched:
+            columns["shares"] = torch.from_numpy(visit_shares(examples, records, self.searched))
+        for name, value in columns.items():
             self.columns[name][start:stop] = value.to(self.device)
         for headset, mask in chosen.items():
             rows = torch.from_numpy((np.flatnonzero(mask) + start).astype(np.int32))
@@ -161,6 +172,7 @@ class Table:
             c["outcome"].float(),
             c["soon"].float(),
             c["pieces"].long(),
+            c["shares"].float() if self.searched else None,
         )
 
     def in_order(self, headset: str, size: int) -> Iterator[Batch]:
@@ -180,6 +192,29 @@ def narrow_columns(examples: Examples) -> dict[str, Tensor]:
         "pieces": examples.piece_counts,
     }
     return {name: torch.from_numpy(np.ascontiguousarray(column)) for name, column in columns.items()}
+
+
+def visit_shares(
+    examples: Examples, records: Sequence[GameRecord], searched: Mapping[int, bytes]
+) -> NDArray[np.float16]:
+    """float16[N, MOST_LEGAL]: shares of the visits along the legal actions; unsearched, all of the chosen one."""
+    legal, target = pad_legal(examples)
+    shares = np.zeros(legal.shape, np.float16)
+    shares[np.arange(len(target)), target] = 1
+    found = {
+        (number, search.ply, search.is_sense): search
+        for number, record in enumerate(records)
+        if record.hash in searched
+        for search in unpack(searched[record.hash])
+    }
+    steps = zip(examples.games.tolist(), examples.plies.tolist(), (examples.actions < SENSES).tolist(), strict=True)
+    for row, step in enumerate(steps):
+        if step in found:
+            search = found[step]
+            at = (legal[row][:, None] == search.actions).argmax(axis=0)
+            shares[row] = 0
+            shares[row, at] = search.shares
+    return shares
 
 
 def top_players(records: Iterable[GameRecord]) -> list[str]:

@@ -19,7 +19,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from penumbra.network.model import Heads, Network, network_input
+from penumbra.network.model import Heads, Network, from_weights, network_input
+from penumbra.network.weights import Weights, WeightsError
 from penumbra.training.data import Batch, Table
 from penumbra.training.loss import losses, total
 from penumbra.training.recipe import Recipe
@@ -52,6 +53,12 @@ class Trainer:
         if t.optimizer == "adamw":
             return torch.optim.AdamW(parameters, t.learning_rate, weight_decay=t.weight_decay)
         return torch.optim.SGD(parameters, t.learning_rate, t.momentum, weight_decay=t.weight_decay)
+
+    def begin_from(self, weights: Weights) -> None:
+        """Takes a network's weights; WeightsError if it is not of the same size and headsets, auxiliary heads too."""
+        if weights.architecture != self.recipe.architecture or not weights.has_auxiliary_heads:
+            raise WeightsError("is not a network of the recipe's size and headsets, with the heads that training needs")
+        self.network.load_state_dict(from_weights(weights).state_dict())
 
     def done(self) -> float:
         """The share of the steps or of the seconds that is spent."""

@@ -21,11 +21,20 @@ def losses(heads: Heads, batch: Batch) -> dict[str, Tensor]:
     """The loss of each head; a drawn game counts as 0 in the value."""
     soon = torch.stack([heads.soon_win, heads.soon_lose], dim=1).float()
     return {
-        "policy": F.cross_entropy(legal_logits(heads.policy, batch.legal), batch.target),
+        "policy": policy_loss(heads.policy, batch),
         "value": F.mse_loss(heads.value.float(), batch.outcome),
         "soon": F.binary_cross_entropy_with_logits(soon, batch.soon),
         "pieces": F.cross_entropy(heads.pieces.float().flatten(0, 1), batch.pieces.flatten().clamp(max=17)),
     }
+
+
+def policy_loss(policy: Tensor, batch: Batch) -> Tensor:
+    """Towards what was chosen or, where steps were searched, towards the visits."""
+    logits = legal_logits(policy, batch.legal)
+    if batch.shares is None:
+        return F.cross_entropy(logits, batch.target)
+    logs = F.log_softmax(logits, dim=1).masked_fill(batch.legal < 0, 0)
+    return -(batch.shares * logs).sum(dim=1).mean()
 
 
 def total(parts: dict[str, Tensor], weights: LossWeights) -> Tensor:

@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from penumbra.arena.archive import Archive
 from penumbra.core import GameRecord
 from penumbra.network import weights
 from penumbra.network.model import to_weights
+from penumbra.network.weights import WeightsError
 from penumbra.training import saliency
 from penumbra.training.data import Table, Tally, top_players
 from penumbra.training.evaluation import MEASURES, evaluate
@@ -52,6 +53,15 @@ def read_games(archives: Iterable[str | Path]) -> list[GameRecord]:
     return list(records.values())
 
 
+def read_searches(archives: Iterable[str | Path]) -> dict[int, bytes]:
+    """What was searched in the games of some archives, packed, by the games' hashes."""
+    found: dict[int, bytes] = {}
+    for path in archives:
+        with Archive.open(path) as archive:
+            found |= archive.visits()
+    return found
+
+
 def train(
     recipe: Recipe,
     records: Sequence[GameRecord],
@@ -62,13 +72,15 @@ def train(
     say: Callable[[str], None] = print,
     report: Log = lambda entry: None,
     table: Table | None = None,
+    start: Path | None = None,
+    searched: Mapping[int, bytes] | None = None,
     watch: Callable[[Trainer], None] = lambda trainer: None,
     log_every: int = LOG_EVERY,
 ) -> tuple[Trainer, Table]:
     """Trains by a recipe on those of the games that are not for validation; the weights are in `out` in the end.
 
     `table`, of an earlier call with the same games and examples, saves making it again; `watch` is called after each
-    logged step.
+    logged step. It begins with the weights `start`, if they are given; `searched` is what was searched in the games.
     """
     check_device(device)
     out.mkdir(parents=True, exist_ok=True)
@@ -77,13 +89,18 @@ def train(
     filler: threading.Thread | None = None
     trainer = Trainer(recipe, device)
     checkpoint = out / "checkpoint.pt"
+    if start is not None:
+        try:
+            trainer.begin_from(weights.load(start))
+        except WeightsError as error:
+            raise WeightsError(f"{start}: {str(error).removeprefix(f'{start}: ')}") from None
     if checkpoint.exists():
         trainer.load(checkpoint)
         say(f"going on from step {trainer.step:,} of {checkpoint}")
     if table is None:
         top = top_players(records)
         say(f"{len(training):,} games to learn from; the top third: {', '.join(top)}")
-        table = Table(training, recipe.plans, top, recipe.examples, device)
+        table = Table(training, recipe.plans, top, recipe.examples, device, searched)
         filler = fill(table, recipe.training.on_the_fly, stop, say)
     log = Logs(out, report)
     last = time.monotonic()
@@ -121,6 +138,9 @@ def train(
             "share of the paper's examples": f"{examples / PAPER_EXAMPLES:.3f}",
             "commit": commit(),
         }
+        if start is not None:
+            about = {**weights.load(start).about, **{f"then {name}": value for name, value in about.items()}}
+            about["players"] = about.pop("then players")
         weights.save(to_weights(trainer.network, about), out / "weights.safetensors")
         say(f"{out / 'weights.safetensors'}: {trainer.step:,} steps, {examples / PAPER_EXAMPLES:.1%} of the paper's")
     return trainer, table
@@ -236,6 +256,7 @@ def main() -> int:
     parser.add_argument("recipes", type=Path, nargs="+", help="TOML files; the examples are those of the first")
     parser.add_argument("--archive", type=Path, action="append", required=True, help="games; may be given repeatedly")
     parser.add_argument("--out", type=Path, required=True, help="a folder; each recipe has one in it")
+    parser.add_argument("--start", type=Path, help="weights to begin with, of the recipe's size and headsets")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--seconds", type=float, action="append", help="instead of the recipe's, for each recipe")
     parser.add_argument("--checkpoint-every", type=float, default=CHECKPOINT_EVERY, help="seconds")
@@ -248,7 +269,7 @@ def main() -> int:
         check_device(device)
         limits = [{"seconds": seconds} for seconds in given.seconds or []] or [{}] * len(given.recipes)
         recipes = [read_recipe(path, **limit) for path, limit in zip(given.recipes, limits, strict=True)]
-        records = read_games(given.archive)
+        records, searched = read_games(given.archive), read_searches(given.archive)
         table: Table | None = None
         judges: Table | None = None
         for path, recipe in zip(given.recipes, recipes, strict=True):
@@ -260,6 +281,7 @@ def main() -> int:
                     print(name, *words, flush=True)
 
             options: dict[str, Any] = {"checkpoint_every": given.checkpoint_every, "report": report}
+            options |= {"start": given.start, "searched": searched}
             if given.saliency:
                 judges = judges or validation_table(recipe, records, device, given.cap)
                 options["watch"] = SaliencyLog(out / saliency.FILE, judges, given.saliency)
