@@ -47,6 +47,13 @@ bool has_lzcnt_movbe_f16c() {
   return (extended >> 5 & 1) && (basic >> 22 & 1) && (basic >> 29 & 1);
 }
 
+// Products of bytes summed in 32 bits, for 512-bit registers or for those of AVX2.
+bool has_vnni(bool avx2) {
+  Registers r;
+  const bool known = __get_cpuid_count(7, 1, &r.a, &r.b, &r.c, &r.d);
+  return __builtin_cpu_supports("avx512vnni") || (avx2 && known && (r.a >> 4 & 1));
+}
+
 std::vector<std::string> features() {
   __builtin_cpu_init();
   std::vector<std::string> found;
@@ -57,6 +64,7 @@ std::vector<std::string> features() {
   if (avx2 && bmi2 && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("fma") &&
       __builtin_cpu_supports("popcnt") && has_lzcnt_movbe_f16c())
     found.emplace_back("x86_64_v3");
+  if (has_vnni(avx2)) found.emplace_back("vnni");
   return found;
 }
 
@@ -70,6 +78,6 @@ std::vector<std::string> features() { return {}; }
 
 NB_MODULE(PENUMBRA_MODULE, m) {
   m.def("features", &features,
-        "Names of the features of this processor that a core can use: 'avx2', 'bmi2' (only where it is fast) and "
-        "'x86_64_v3' (all that -march=x86-64-v3 takes). Empty where the processor is not x86-64.");
+        "Names of the features of this processor that a core or an evaluator can use: 'avx2', 'bmi2' (only where it is "
+        "fast), 'x86_64_v3' (all that -march=x86-64-v3 takes) and 'vnni'. Empty where the processor is not x86-64.");
 }

@@ -55,7 +55,10 @@ def export(
 
     given = files.load(weights)
     if out.suffix == ".safetensors":
-        files.save(files.for_play(given), out)
+        from penumbra.bench.middle_games import synopses
+        from penumbra.network.eight_bits import with_ranges
+
+        files.save(with_ranges(files.for_play(given), synopses(512)), out)
     elif out.suffix == ".onnx":
         from penumbra.network.onnx_graph import write
 

@@ -14,10 +14,12 @@ from functools import cache
 from importlib.resources import files
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penumbra import core
 from penumbra.core import Game, GameRecord, Infostates, StateSet
 from penumbra.rbc.actions import code_to_action
+from penumbra.training.examples import ExampleSettings, make_examples
 
 ELL = 128  # ℓ
 FIRST_PLY = 10  # before it a game is in its opening
@@ -40,6 +42,12 @@ def records() -> tuple[GameRecord, ...]:
     """The games, each a line of base64."""
     lines = files("penumbra.bench").joinpath("games.txt").read_text().split()
     return tuple(GameRecord.from_bytes(b64decode(line)) for line in lines)
+
+
+def synopses(rows: int) -> NDArray[np.uint64]:
+    """uint64[rows, 104]: steps of these games at random, senses and moves, as the players at them knew them."""
+    examples = make_examples(records(), ExampleSettings(cap=1_000, settle=False))
+    return examples.synopses[np.random.default_rng(SEED).permutation(len(examples))[:rows]]
 
 
 @cache

@@ -6,7 +6,7 @@ from penumbra.bench.report import Row, rate
 from penumbra.bench.search import middle_game
 from penumbra.core import threads
 from penumbra.dsmcp.domain import Legal
-from penumbra.network import weights
+from penumbra.network import eight_bits, weights
 from penumbra.network.architecture import PLANES, Architecture
 from penumbra.network.onnx_evaluator import OnnxEvaluator
 
@@ -15,19 +15,20 @@ OTHERS = (1, 64)  # batches that are measured as well
 
 
 def run(seconds: float) -> list[Row]:
-    """`network.lite` and `network.full` at batch 256, and each at smaller batches."""
+    """`network.lite` and `network.full` at batch 256 and smaller ones; in eight bits too, where that is fast."""
     rows = []
     for name, path in (("lite", weights.LITE), ("full", weights.FULL)):
         given = weights.load(path)
-        evaluator = OnnxEvaluator(given, threads=threads())
-        for batch in (BATCH, *OTHERS):
-            speed = _speed(evaluator, batch, seconds)
-            a = given.architecture
-            note = f"{a.n_depth}x{a.n_width}, batch {batch}, {threads()} threads, "
-            note += f"{speed * operations(a) / 1e9:,.0f} billion operations a second"
-            rows.append(
-                Row(f"network.{name}" + ("" if batch == BATCH else f".{batch}"), speed, "evaluations/s", note=note)
-            )
+        ranges = eight_bits.ranges_of(given) if eight_bits.is_fast_here() else None
+        for kind, held in (("", None), (".int8", ranges)) if ranges else (("", None),):
+            evaluator = OnnxEvaluator(given, threads=threads(), ranges=held)
+            for batch in (BATCH, *OTHERS):
+                speed = _speed(evaluator, batch, seconds)
+                a = given.architecture
+                note = f"{a.n_depth}x{a.n_width}, batch {batch}, {threads()} threads, "
+                note += f"{speed * operations(a) / 1e9:,.0f} billion operations a second"
+                called = f"network.{name}{kind}" + ("" if batch == BATCH else f".{batch}")
+                rows.append(Row(called, speed, "evaluations/s", note=note))
     return rows
 
 

@@ -1,7 +1,8 @@
 """Which network plays: the lite one that comes with the program, the full one (`full`), or weights that the user names.
 
 Weights and evaluators are made once for each process and shared by all its games; with `device = "unix:SOCKET"` an
-inference process (`penumbra.network.shared`) has them, for the games of many.
+inference process (`penumbra.network.shared`) has them, for the games of many. On a CPU that can do so fast they compute
+in eight bits; `device = "cpu32"` does not.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from penumbra.network import SCHEME
 from penumbra.network.shared import EvaluatorOf, SharedEvaluator, headsets_at
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError, load
 
+FLOAT = "cpu32"  # the device of those who want no eight bits
 OWN = ("Penumbra", "Top")  # headsets
 Recognise = Callable[[tuple[str, ...]], str]  # the headset that stands for the opponent, of those there are
 
@@ -25,7 +27,7 @@ def network_evaluator(weights: str | None, device: str, recognise: Recognise) ->
     """An evaluator with our π, ν of `All` and τ̂ of the headset recognised; WeightsError if there can be none."""
     if device.startswith(SCHEME):
         return _ask(device.removeprefix(SCHEME), recognise)
-    where = choose_device(device)
+    where = device if device == FLOAT else choose_device(device)
     path = _path(weights)
     names = _load(path).architecture.headsets
     return _make(path, where, own_headset(names), recognise(names), threads())
@@ -138,6 +140,8 @@ def _evaluator(weights: Weights, device: str, policy: str, opponent: str, cores:
         from penumbra.network.torch_evaluator import TorchEvaluator
 
         return TorchEvaluator(from_weights(weights), device, policy=policy, value=value, opponent=opponent)
+    from penumbra.network import eight_bits
     from penumbra.network.onnx_evaluator import OnnxEvaluator
 
-    return OnnxEvaluator(weights, policy=policy, value=value, opponent=opponent, threads=cores)
+    ranges = eight_bits.ranges_of(weights) if device == "cpu" and eight_bits.is_fast_here() else None
+    return OnnxEvaluator(weights, policy=policy, value=value, opponent=opponent, threads=cores, ranges=ranges)

@@ -1,7 +1,7 @@
 """An evaluator that runs a network on the CPU with onnxruntime.
 
 Bitboards are unpacked to bytes; of the logits only those of legal actions are looked at. π and τ̂ have a session each,
-made when they are first asked for.
+made when they are first asked for. With `ranges` the blocks compute in eight bits (see eight_bits.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from penumbra.dsmcp.domain import Features, Floats, Legal
 from penumbra.network.architecture import PLANES
-from penumbra.network.onnx_graph import build
+from penumbra.network.onnx_graph import Ranges, build
 from penumbra.network.weights import Weights
 
 
@@ -43,10 +43,12 @@ class OnnxEvaluator:
         value: str = "All",
         opponent: str = "Top",
         threads: int,
+        ranges: Ranges | None = None,
     ) -> None:
         self.weights = weights
         self.policy, self.value, self.opponent = policy, value, opponent
         self.threads = threads
+        self.ranges = ranges
         self.sessions: dict[str, onnxruntime.InferenceSession] = {}
         self.session(policy)
 
@@ -56,7 +58,7 @@ class OnnxEvaluator:
             options.intra_op_num_threads = self.threads
             options.inter_op_num_threads = 1
             options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the cores
-            model = build(self.weights, policy, self.value).SerializeToString()
+            model = build(self.weights, policy, self.value, self.ranges).SerializeToString()
             self.sessions[policy] = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         return self.sessions[policy]
 

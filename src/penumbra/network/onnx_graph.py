@@ -2,10 +2,14 @@
 
 Batch normalisation is folded into the convolutions, so a block is two of them. Input `planes` is uint8[B, 104, 8, 8] of
 zeros and ones; outputs are `policy`, float[B, 4161] logits in the order of the action numbers, and `value`, float[B].
+
+In eight bits (`Ranges`) the blocks compute with uint8 activations and int8 weights, each output channel with a scale of
+its own; what the heads make of them is float. For a value x stands the whole number x / scale + zero, from 0 to 255.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +25,7 @@ from penumbra.network.weights import Weights, WeightsError
 OPSET, IR = 17, 8
 EPSILON = 1e-5  # of the normalisation
 Floats = NDArray[np.float32]
+Ranges = Mapping[str, tuple[float, float]]  # the least and the largest value that eight bits hold, by the node's name
 
 
 class Builder:
@@ -37,8 +42,8 @@ class Builder:
         except KeyError:
             raise WeightsError(f"the weights have no {name}") from None
 
-    def constant(self, name: str, value: NDArray[np.float32] | NDArray[np.int64]) -> str:
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+    def constant(self, name: str, value: NDArray[Any] | np.generic) -> str:
+        self.constants.append(numpy_helper.from_array(np.array(value, order="C"), name))
         return name
 
     def node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
@@ -49,6 +54,13 @@ class Builder:
         pad = weight.shape[2] // 2
         inputs = [x, self.constant(f"{name}.w", weight), self.constant(f"{name}.b", bias)]
         return self.node("Conv", inputs, name, kernel_shape=weight.shape[2:], pads=[pad] * 4)
+
+    def planes(self) -> str:
+        return self.node("Cast", ["planes"], "input", to=TensorProto.FLOAT)
+
+    def rounded(self, x: str) -> str:
+        """What the next blocks see of a value."""
+        return x
 
     def normalised(self, x: str, name: str) -> str:
         """A convolution of the model and the normalisation behind it."""
@@ -67,10 +79,11 @@ class Builder:
         return self.node("Relu", [x], f"{x}.relu")
 
     def block(self, x: str, name: str) -> str:
-        y = self.relu(self.normalised(x, f"{name}.first"))
-        y = self.normalised(y, f"{name}.second")
-        shortcut = self.plain(x, f"{name}.shortcut") if f"{name}.shortcut.weight" in self.weights.tensors else x
-        return self.relu(self.node("Add", [y, shortcut], f"{name}.sum"))
+        y = self.rounded(self.relu(self.normalised(x, f"{name}.first")))
+        y = self.rounded(self.normalised(y, f"{name}.second"))
+        if f"{name}.shortcut.weight" in self.weights.tensors:
+            x = self.rounded(self.plain(x, f"{name}.shortcut"))
+        return self.rounded(self.relu(self.node("Add", [y, x], f"{name}.sum")))
 
     def linear(self, x: str, name: str) -> str:
         inputs = [x, self.constant(f"{name}.w", self.tensor(f"{name}.weight"))]
@@ -83,18 +96,83 @@ class Builder:
         return self.linear(self.relu(self.linear(y, f"{name}.hidden")), f"{name}.out")
 
 
-def build(weights: Weights, policy: str, value: str) -> onnx.ModelProto:
-    """The tower with the policy of one headset and the value of another."""
+class EightBits(Builder):
+    """Blocks in eight bits, as onnxruntime's optimiser takes them: each rounding is a pair of nodes that it removes."""
+
+    def __init__(self, weights: Weights, ranges: Ranges) -> None:
+        super().__init__(weights)
+        self.ranges = ranges
+        self.scales = dict[str, np.float32]()  # of values that are rounded
+
+    def planes(self) -> str:
+        return self.known("planes", "input", np.float32(1), 0)
+
+    def rounded(self, x: str) -> str:
+        least, largest = self.ranges[x]
+        least, largest = min(least, 0.0), max(largest, 1e-6)
+        scale = np.float32((largest - least) / 255)
+        zero = round(-least / float(scale))
+        pair = [self.constant(f"{x}.scale", scale), self.constant(f"{x}.zero", np.uint8(zero))]
+        return self.known(self.node("QuantizeLinear", [x, *pair], f"{x}.whole"), f"{x}.rounded", scale, zero)
+
+    def known(self, whole: str, name: str, scale: np.float32, zero: int) -> str:
+        """A value from the whole numbers that stand for it."""
+        self.scales[name] = scale
+        pair = [self.constant(f"{name}.scale", scale), self.constant(f"{name}.zero", np.uint8(zero))]
+        return self.node("DequantizeLinear", [whole, *pair], name)
+
+    def convolution(self, x: str, name: str, weight: Floats, bias: Floats) -> str:
+        if x not in self.scales or not (".first" in name or ".second" in name or ".shortcut" in name):
+            return super().convolution(x, name, weight, bias)
+        scale = np.maximum(np.abs(weight).max(axis=(1, 2, 3)), 1e-9).astype(np.float32) / 127
+        whole = np.rint(weight / scale[:, None, None, None]).astype(np.int8)
+        of_bias = scale * self.scales[x]
+        parts = {"w": (whole, scale), "b": (np.rint(bias / of_bias).astype(np.int32), of_bias)}
+        inputs = [x]
+        for part, (numbers, scales) in parts.items():
+            triple = [self.constant(f"{name}.{part}.whole", numbers), self.constant(f"{name}.{part}.scale", scales)]
+            triple.append(self.constant(f"{name}.{part}.zero", np.zeros(len(scales), numbers.dtype)))
+            inputs.append(self.node("DequantizeLinear", triple, f"{name}.{part}", axis=0))
+        pad = weight.shape[2] // 2
+        return self.node("Conv", inputs, name, kernel_shape=weight.shape[2:], pads=[pad] * 4)
+
+
+def rounded_values(weights: Weights, policy: str) -> list[str]:
+    """The nodes whose ranges eight bits need, for a headset's policy."""
+
+    class Asked(Builder):
+        def rounded(self, x: str) -> str:
+            names.append(x)
+            return x
+
+    names: list[str] = []
+    _tower_and_policy(Asked(weights), policy)
+    return names
+
+
+def _tower_and_policy(b: Builder, policy: str) -> tuple[str, str]:
+    """The tower's last block, and that of the policy."""
+    x = b.planes()
+    for i in range(b.weights.architecture.n_depth):
+        x = b.block(x, f"tower.{i}")
+    return x, b.block(x, f"headsets.{policy}.policy_block")
+
+
+def build(
+    weights: Weights, policy: str, value: str, ranges: Ranges | None = None, also: Sequence[str] = ()
+) -> onnx.ModelProto:
+    """The tower with the policy of one headset and the value of another; with `ranges`, in eight bits.
+
+    `also` are nodes whose values are outputs too.
+    """
     known = weights.architecture.headsets
     for headset in (policy, value):
         if headset not in known:
             raise WeightsError(f"there is no headset {headset!r}; there are {', '.join(known)}")
-    b = Builder(weights)
-    x = b.node("Cast", ["planes"], "input", to=TensorProto.FLOAT)
-    for i in range(weights.architecture.n_depth):
-        x = b.block(x, f"tower.{i}")
+    b = Builder(weights) if ranges is None else EightBits(weights, ranges)
+    x, block = _tower_and_policy(b, policy)
     head = f"headsets.{policy}"
-    planes = b.plain(b.block(x, f"{head}.policy_block"), f"{head}.policy")  # [B, 65, 8, 8]: channel `to` at `from`
+    planes = b.plain(block, f"{head}.policy")  # [B, 65, 8, 8]: channel `to` at `from`
     flat = b.node("Reshape", [planes, b.constant("rows", np.array([0, 65, 64], np.int64))], "squares")
     b.constant("parts", np.array([64, 1], np.int64))
     b.nodes.append(helper.make_node("Split", [flat, "parts"], ["to", "sense"], axis=1))
@@ -110,6 +188,7 @@ def build(weights: Weights, policy: str, value: str) -> onnx.ModelProto:
         [
             helper.make_tensor_value_info("policy", TensorProto.FLOAT, ["B", ACTIONS]),
             helper.make_tensor_value_info("value", TensorProto.FLOAT, ["B"]),
+            *(helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in also),
         ],
         b.constants,
     )

@@ -3,7 +3,7 @@
     preset = "mixture"        # mixture, tree, cache, network or simple
     evaluator = "network"     # or "heuristic": material and captures, without weights
     weights = "my.safetensors"  # or "full", which comes with the program; left out, the lite network, which does too
-    device = "auto"           # cpu, cuda, auto (cuda where there is one), or "unix:SOCKET" of an inference process
+    device = "auto"           # cpu, cpu32 (no eight bits), cuda, auto, or "unix:SOCKET" of an inference process
     seconds = 2.0             # for each step; left out, a share of what the clock allows
     nodes = 10000             # evaluations for each step, instead of seconds; b and n_particles shrink to suit
     recognize_as = "auto"     # whose policy the opponent is taken to have: a name, "none", or "auto" by its own name
@@ -31,7 +31,7 @@ from penumbra.network import SCHEME
 from penumbra.toml_file import read_toml
 
 EVALUATORS = ("network", "heuristic")
-DEVICES = ("auto", "cpu", "cuda")
+DEVICES = ("auto", "cpu", "cpu32", "cuda")
 UNRECOGNISED = "Top"
 
 
