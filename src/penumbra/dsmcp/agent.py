@@ -22,7 +22,7 @@ from typing import Generic
 import numpy as np
 import numpy.typing as npt
 
-from penumbra.core import NodeTable
+from penumbra.core import NodeTable, threads
 from penumbra.dsmcp.belief import Belief, BeliefCounters
 from penumbra.dsmcp.domain import Domain, Evaluator, Floats, Ints, L, X
 from penumbra.dsmcp.playouts import Budget, Counters, Root, Search, final_choice, policy_choice
@@ -187,10 +187,10 @@ class Agent(Generic[X, L]):
         )
 
     def scaled(self, seconds: float | None) -> Settings:
-        """b and n_particles that the evaluator can serve in the time given."""
+        """b and n_particles that the evaluator can serve in the time given; on one core nothing runs side by side."""
         if seconds is None or not self.settings.playouts:
             return self.settings
-        s = self.settings
+        s = self.settings if threads() > 1 else self.settings.replace(in_flight=1)
         speed = self.speed or 1000.0
         evaluations = speed * seconds
         b = s.b
