@@ -21,6 +21,8 @@ from penumbra.network.model import Network, network_input, to_weights
 from penumbra.network.weights import Weights, WeightsError
 from penumbra.training.improve import (
     HEADSET,
+    MOST_CHANGE,
+    MOST_RATIO,
     OWN_PLAYERS,
     Improvement,
     Learner,
@@ -128,6 +130,49 @@ def log_of_actions(learner: Learner, steps: Steps) -> torch.Tensor:
 def test_a_round_stops_when_the_policy_has_gone_far() -> None:
     learner = Learner(tiny(), replace(Improvement(), batch=128, epochs=50, most_divergence=1e-4), "cpu")
     assert learner.learn(learner.steps_of(own_games()), None)["updates"] < 50
+
+
+def test_one_step_that_was_all_but_impossible_does_not_outweigh_the_others() -> None:
+    learner = Learner(tiny(), replace(Improvement(), batch=64), "cpu")
+    played = learner.steps_of(own_games()).take(torch.arange(64))
+    played.before[:] = log_of_actions(learner, played)
+    played.advantage[:] = 1.0
+    played.before[7], played.advantage[7] = -40.0, -1.0
+    numbers = learner.update(played, None)
+    assert numbers["gain"] == pytest.approx((63 - MOST_RATIO) / 64, abs=0.01)  # and not -e^38
+    assert numbers["divergence"] == pytest.approx(MOST_CHANGE**2 / 2 / 64, abs=0.01)
+
+
+def test_a_teacher_of_another_size_is_followed_at_first() -> None:
+    torch.manual_seed(5)
+    decided = Network(Architecture(12, 1, ("Top",)))
+    with torch.no_grad():
+        decided.headset("Top").policy.weight.mul_(30)
+    teacher = to_weights(decided, {})
+    plan = replace(Improvement(), batch=128, epochs=30, learning_rate=0.003, warm_up=0, value=0.0, most_divergence=9.0)
+    learner = Learner(tiny(), plan, "cpu", teacher)
+    played = learner.steps_of(own_games())
+
+    def distance() -> float:
+        with torch.no_grad():
+            x = learner.network.tower(network_input(played.planes))
+            logs = log_policy(learner.network.headset(HEADSET).policy_logits(x), played.legal)
+            wanted = learner.taught(played)
+            return float((wanted * (wanted.clamp(min=1e-9).log() - logs).masked_fill(wanted == 0, 0)).sum(1).mean())
+
+    before = distance()
+    played.advantage[:] = torch.randn(len(played)) * 0.001
+    learner.learn(played, None, left=1.0)
+    assert distance() < before / 2
+    now = {name: tensor.clone() for name, tensor in learner.network.state_dict().items()}
+    alone = Learner(tiny(), plan, "cpu")
+    alone.network.load_state_dict(now)
+    learner.optimizer = torch.optim.SGD(learner.network.parameters(), 0.001)
+    alone.optimizer = torch.optim.SGD(alone.network.parameters(), 0.001)
+    some = played.take(torch.arange(64))
+    learner.update(some, None, 0.0)  # in the second half of the time
+    alone.update(some, None)
+    assert all((alone.network.state_dict()[name] == v).all() for name, v in learner.network.state_dict().items())
 
 
 def test_bulk_games_remember_each_step_as_it_was_played() -> None:

@@ -1,0 +1,106 @@
+"""Networks in eight bits: almost the same numbers, really computed so, and only where that is fast."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+from penumbra.bench.middle_games import records, synopses
+from penumbra.dsmcp.domain import Legal
+from penumbra.network import choice, eight_bits, weights
+from penumbra.network.onnx_evaluator import OnnxEvaluator
+from penumbra.network.onnx_graph import build, rounded_values
+from penumbra.network.weights import FULL, LITE, WeightsError
+from penumbra.training.examples import ExampleSettings, make_examples
+from tests.command_line import penumbra
+from tests.learning.test_networks import some_weights
+
+fast = pytest.mark.skipif(not eight_bits.is_fast_here(), reason="this processor has no VNNI")
+
+
+@pytest.fixture(scope="module")
+def positions() -> tuple[np.ndarray, Legal]:
+    """Others than those on which ranges are measured, and how little a player sees of them matters not."""
+    examples = make_examples(records()[:6], ExampleSettings(cap=200, seed=9, settle=False))
+    some = examples.take(np.arange(0, len(examples), 2)[:200])
+    return some.synopses, Legal(some.legal, some.legal_offsets)
+
+
+@pytest.mark.parametrize("path", [LITE, FULL])
+def test_shipped_weights_know_their_ranges(path: Path) -> None:
+    given = weights.load(path)
+    ranges = eight_bits.ranges_of(given)
+    assert ranges is not None
+    for headset in given.architecture.headsets:
+        for name in rounded_values(given, headset):
+            least, largest = ranges[name]
+            assert least <= 0 < largest, name
+
+
+@fast
+def test_almost_the_same_numbers(positions: tuple[np.ndarray, Legal]) -> None:
+    given = weights.load(LITE)
+    features, legal = positions
+    heads = {"policy": "Penumbra", "value": "All", "opponent": "Trout", "threads": 1}
+    exact = OnnxEvaluator(given, **heads)  # type: ignore[arg-type]
+    rough = OnnxEvaluator(given, **heads, ranges=eight_bits.ranges_of(given))  # type: ignore[arg-type]
+    for opponent in (False, True):
+        p, v = exact.evaluate(features, legal, opponent)
+        q, w = rough.evaluate(features, legal, opponent)
+        divergence = (p * (np.log(p + 1e-9) - np.log(q + 1e-9))).sum() / len(features)
+        assert 0 < divergence < 0.03
+        assert np.abs(v - w).mean() < 0.04
+        best = [np.array_equal(*(x[a:b].argsort()[-1:] for x in (p, q))) for a, b in zip(*_rows(legal), strict=True)]
+        assert np.mean(best) > 0.9
+
+
+def _rows(legal: Legal) -> tuple[list[int], list[int]]:
+    return legal.offsets[:-1].tolist(), legal.offsets[1:].tolist()
+
+
+@fast
+def test_every_convolution_of_the_blocks_is_in_eight_bits(tmp_path: Path) -> None:
+    given = some_weights()
+    ranges = eight_bits.ranges_of(eight_bits.with_ranges(given, synopses(32)))
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "optimised.onnx")
+    model = build(given, "Top", "All", ranges).SerializeToString()
+    onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    kinds = [node.op_type for node in onnx.load(tmp_path / "optimised.onnx").graph.node]
+    blocks = given.architecture.n_depth + 1  # the policy's too
+    assert kinds.count("QLinearConv") == 2 * blocks + 1  # and the first shortcut
+    assert kinds.count("QLinearAdd") == blocks
+
+
+def test_ranges_are_written_with_an_export(tmp_path: Path) -> None:
+    weights.save(some_weights(), tmp_path / "whole.safetensors")
+    said = penumbra("export", tmp_path / "whole.safetensors", tmp_path / "play.safetensors")
+    assert said.returncode == 0, said.stderr
+    found = eight_bits.ranges_of(weights.load(tmp_path / "play.safetensors"))
+    assert found is not None and set(found) >= set(rounded_values(some_weights(), "Trout"))
+
+
+def test_who_computes_in_eight_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = eight_bits.with_ranges(some_weights(), synopses(32))
+
+    def evaluator(device: str) -> OnnxEvaluator:
+        made = choice._evaluator(given, device, "Top", "Trout", 1)
+        assert isinstance(made, OnnxEvaluator)
+        return made
+
+    monkeypatch.setattr(eight_bits, "is_fast_here", lambda: True)
+    assert evaluator("cpu").ranges is not None and evaluator("cpu32").ranges is None
+    monkeypatch.setattr(eight_bits, "is_fast_here", lambda: False)
+    assert evaluator("cpu").ranges is None
+
+
+def test_a_header_that_cannot_be_read_is_refused() -> None:
+    for bad in ("no", "[1]", '{"x": 1}'):
+        with pytest.raises(WeightsError, match="ranges cannot be read"):
+            eight_bits.ranges_of(replace(some_weights(), about={"ranges": bad}))
+    assert eight_bits.ranges_of(some_weights()) is None
