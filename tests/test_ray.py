@@ -105,3 +105,28 @@ def test_a_cluster_that_loses_a_node_plays_all_games(cluster: Any, tmp_path: Pat
     assert killed and killed[0] < standing.target
     assert (standing.done, standing.failures) == (3 * GAMES, [])
     assert contents(tournament, path) == played_here(tournament, tmp_path / "here.db")
+
+
+def test_a_cluster_that_goes_away_is_told_of_and_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its head is killed when a few games are there: one line, those games, and the rest from the next run."""
+    if not EVIDENCE:
+        pytest.skip("a cluster takes long to start; PENUMBRA_EVIDENCE=1 does")
+    utilities = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed")
+    monkeypatch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", "5")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    made = utilities.Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    tournament, path = quick(GAMES), tmp_path / "games.db"
+
+    def report(standing: Standing) -> None:
+        if standing.done == 5:
+            made.head_node.kill_all_processes(check_alive=False, allow_graceful=False)
+
+    try:
+        with Archive.create(path) as archive, pytest.raises(ClusterLost, match="went away; what was played is kept"):
+            run(tournament, archive, ray_players(tournament, made.address), report)
+    finally:
+        made.shutdown()
+    with Archive.open(path, write=True) as archive:
+        assert 5 <= sum(1 for _ in games_of(tournament, archive)) < 3 * GAMES
+        run(tournament, archive)
+    assert contents(tournament, path) == played_here(tournament, tmp_path / "here.db")

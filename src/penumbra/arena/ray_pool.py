@@ -6,14 +6,22 @@ made for the jobs of one pool from one to the next, as the processes of `workers
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib.util
+import multiprocessing
+import os
+import signal
 import socket
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penumbra.arena.organiser import Players, room
 from penumbra.arena.workers import Workplace
+from penumbra.interop.foreign_host import leave_with
 
 if TYPE_CHECKING:
     from penumbra.arena.match import Job
@@ -23,6 +31,7 @@ if TYPE_CHECKING:
 J = TypeVar("J")
 A = TypeVar("A")
 RETRIES = 5  # of a job whose node or worker was lost
+SECONDS_TO_LEAVE = 5.0
 PATIENCE = 10.0  # seconds for a cluster to answer at all
 AHEAD = 2  # jobs handed out beyond those that are played, so that no core waits for the next
 
@@ -46,44 +55,92 @@ def do_job(pool: str, make: Callable[[], Workplace], job: Any) -> tuple[Any, str
 
 
 class RayPool(Generic[J, A]):
-    """Does jobs by all cores of a cluster."""
+    """Does jobs by all cores of a cluster.
+
+    A process of its own speaks with the cluster: Ray ends the process that does when its cluster goes away.
+    """
 
     def __init__(self, make: Callable[[], Workplace], address: str) -> None:
-        self._ray = _connected(address)
-        self._make = make
-        self._name = uuid.uuid4().hex
+        if importlib.util.find_spec("ray") is None:
+            raise ClusterLost("--ray needs Ray: pip install 'penumbra[ray]'")
+        try:
+            _knock(address)
+        except OSError as error:
+            raise ClusterLost(f"--ray {address}: there is no cluster: {error}") from None
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=_drive, args=(theirs, make, address, os.getpid()))
+        self._process.start()
+        theirs.close()
+        if trouble := self._hear():
+            self.close()
+            raise ClusterLost(f"--ray {address}: there is no cluster: {trouble}")
 
     def run(self, jobs: Sequence[J]) -> Iterator[tuple[int, A | None, str]]:
         """(index of the job, its answer, "") as they come in; None and what happened where it failed."""
-        task = self._ray.remote(num_cpus=1, max_retries=RETRIES)(do_job)
-        make = self._ray.put(self._make)
-        waiting = iter(range(len(jobs)))
-        playing: dict[Any, int] = {}
-        try:
-            while True:
-                room_left = self._cores() + AHEAD - len(playing)
-                for _, index in zip(range(room_left), waiting, strict=False):
-                    playing[task.remote(self._name, make, jobs[index])] = index
-                if not playing:
-                    return
-                ready, _ = self._ray.wait(list(playing), num_returns=1, timeout=5.0)
-                for reference in ready:
-                    yield playing.pop(reference), *self._answer(reference)
-        except (self._ray.exceptions.RaySystemError, ConnectionError) as error:
-            raise ClusterLost(f"the Ray cluster went away: {error}") from None
+        self._connection.send(list(jobs))
+        for _ in jobs:
+            yield self._hear()
 
-    def _cores(self) -> int:
-        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-
-    def _answer(self, reference: Any) -> tuple[A | None, str]:
+    def _hear(self) -> Any:
         try:
-            answer: tuple[A | None, str] = self._ray.get(reference)
-            return answer
-        except (self._ray.exceptions.WorkerCrashedError, self._ray.exceptions.RayTaskError) as error:
-            return None, str(error).strip().splitlines()[-1]
+            return self._connection.recv()
+        except (EOFError, OSError):
+            kept = "what was played is kept, and the same command goes on from there"
+            raise ClusterLost(f"the Ray cluster went away; {kept}") from None
 
     def close(self) -> None:
-        self._ray.shutdown()
+        self._connection.close()
+        self._process.join(SECONDS_TO_LEAVE)
+        if self._process.is_alive():
+            self._process.terminate()
+        self._process.join()
+
+
+def _drive(connection: Connection, make: Callable[[], Workplace], address: str, parent: int) -> None:
+    """The life of the process that speaks with the cluster: whether it could be reached, then answers to jobs."""
+    with contextlib.suppress(OSError):
+        os.setpgrp()  # an interrupt at the terminal is for the tournament
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    threading.Thread(target=leave_with, args=(parent,), daemon=True).start()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what Ray says at its end is not for the reader
+    import ray
+
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="error")
+    except (OSError, ValueError, RuntimeError) as error:
+        connection.send((str(error).splitlines() or [type(error).__name__])[0])
+        return
+    connection.send("")
+    with contextlib.suppress(EOFError, OSError):  # the tournament is over
+        while True:
+            for answer in _answers(ray, make, connection.recv()):
+                connection.send(answer)
+    ray.shutdown()
+
+
+def _answers(ray: Any, make: Callable[[], Workplace], jobs: Sequence[Any]) -> Iterator[tuple[int, Any, str]]:
+    task = ray.remote(num_cpus=1, max_retries=RETRIES)(do_job)
+    name, there = uuid.uuid4().hex, ray.put(make)
+    waiting = iter(range(len(jobs)))
+    playing: dict[Any, int] = {}
+    while True:
+        cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        for _, index in zip(range(cores + AHEAD - len(playing)), waiting, strict=False):
+            playing[task.remote(name, there, jobs[index])] = index
+        if not playing:
+            return
+        ready, _ = ray.wait(list(playing), num_returns=1, timeout=5.0)
+        for reference in ready:
+            yield playing.pop(reference), *_answer(ray, reference)
+
+
+def _answer(ray: Any, reference: Any) -> tuple[Any, str]:
+    try:
+        answer: tuple[Any, str] = ray.get(reference)
+        return answer
+    except (ray.exceptions.WorkerCrashedError, ray.exceptions.RayTaskError) as error:
+        return None, str(error).strip().splitlines()[-1]
 
 
 def _knock(address: str) -> None:
@@ -97,16 +154,3 @@ def ray_players(tournament: Tournament, address: str) -> Players:
     """Who plays a tournament's games on the cluster at `address`, one thread each."""
     pool: RayPool[Job, GameResult] = RayPool(functools.partial(room(tournament), 1), address)
     return pool
-
-
-def _connected(address: str) -> Any:
-    try:
-        import ray
-    except ImportError:
-        raise ClusterLost("--ray needs Ray: pip install 'penumbra[ray]'") from None
-    try:
-        _knock(address)
-        ray.init(address=address, log_to_driver=False, logging_level="error")
-    except (OSError, ValueError, RuntimeError) as error:
-        raise ClusterLost(f"--ray {address}: there is no cluster: {str(error).splitlines()[0]}") from None
-    return ray
