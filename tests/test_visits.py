@@ -11,6 +11,7 @@ import pytest
 from penumbra.arena.archive import Archive
 from penumbra.arena.mill import run
 from penumbra.arena.population import Member, Population
+from penumbra.arena.verify import verify
 from penumbra.arena.visits import Searched, pack, unpack
 from penumbra.rbc.actions import SENSES
 from penumbra.training.examples import ExampleSettings, make_examples
@@ -65,6 +66,19 @@ def test_an_archive_from_before_can_be_read_and_written(searched: Path, tmp_path
     with Archive.open(path, write=True) as old, Archive.open(searched) as source:
         assert old.visits() == {} and old.merge(source)[:2] == (0, 3)
         assert old.visits() == source.visits()  # what was searched is learned of games that were known
+
+
+def test_broken_searches_are_found(searched: Path, tmp_path: Path) -> None:
+    path = tmp_path / "broken.db"
+    with Archive.open(searched) as source, Archive.create(path) as archive:
+        archive.merge(source)
+        assert not verify(archive).problems
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE search SET visits = substr(visits, 1, 20) WHERE rowid = (SELECT max(rowid) FROM search)")
+    db.close()
+    with Archive.open(path) as archive:
+        (problem,) = verify(archive).problems
+    assert problem.startswith("the searches of the game with the hash")
 
 
 def test_packing_and_bad_bytes() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
+import logging
 import multiprocessing
 import os
 import signal
@@ -107,7 +108,7 @@ def _drive(connection: Connection, make: Callable[[], Workplace], address: str, 
     import ray
 
     try:
-        ray.init(address=address, log_to_driver=False, logging_level="error")
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, ValueError, RuntimeError) as error:
         connection.send((str(error).splitlines() or [type(error).__name__])[0])
         return

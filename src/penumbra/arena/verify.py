@@ -9,6 +9,7 @@ from itertools import islice
 
 from penumbra.arena.archive import Archive, ArchivedGame, find_problem
 from penumbra.arena.tracking import Track, track
+from penumbra.arena.visits import unpack
 from penumbra.arena.workers import Pool
 from penumbra.core import GameRecord, set_threads
 
@@ -43,9 +44,20 @@ class TrackRoom:
         """Nothing is kept open."""
 
 
+def file_problems(archive: Archive) -> list[str]:
+    """What is wrong apart from the games: the file itself, and what was searched in them."""
+    found = [f"the file: {damage}" for damage in archive.damage()]
+    for key, visits in archive.visits().items():
+        try:
+            unpack(visits)
+        except ValueError as error:
+            found.append(f"the searches of the game with the hash {key}: {error}")
+    return found
+
+
 def verify(archive: Archive, report: Callable[[], None] = lambda: None) -> Findings:
     """Replays every game; `report` hears of each."""
-    findings = Findings(problems=[f"the file: {damage}" for damage in archive.damage()])
+    findings = Findings(problems=file_problems(archive))
     for game in archive.games():
         _judge(findings, game, find_problem(game))
         report()
@@ -61,7 +73,7 @@ def verify_tracking(
     until_cut: bool = False,
 ) -> Findings:
     """The same, and follows both players' sets through each game: the truth must be in every complete one."""
-    findings = Findings(problems=[f"the file: {damage}" for damage in archive.damage()])
+    findings = Findings(problems=file_problems(archive))
     pool: Pool[bytes, Track | str] = Pool(functools.partial(TrackRoom, threads, cap, until_cut), workers)
     try:
         for game, answer in _tracked(pool, archive.games()):

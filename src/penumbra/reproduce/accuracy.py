@@ -100,6 +100,12 @@ def one_network(request: Request) -> Path:
     return next(iter((*request.weights, *trained)), shipped(request))
 
 
+def in_words(path: Path) -> str:
+    """`full.safetensors, trained by imitation alone`."""
+    games = files.load(path).about.get("improved")
+    return f"{path.name}, " + ("which has learned from its own games too" if games else "trained by imitation alone")
+
+
 def _recipe(given: Sequence[Weights], paths: Sequence[Path]) -> Recipe:
     recipe = recipe_of(given[0])
     for other, path in zip(given, paths, strict=True):

@@ -33,20 +33,26 @@ python -m penumbra.reproduce NAME ...         # the same without the command lin
 penumbra report                               # this page
 ```
 
-In minutes, with a GPU and 16 cores; the log of saliency is that of the network's own training
-(`python -m penumbra.training.train ... --saliency 400`):
+At small scale, in seven minutes with a GPU and 16 cores, the first three beside the others:
 
 ```sh
-python -m penumbra.reproduce fig1 --scale small --archive runs/public.db
-for name in fig-synopsis table1 cross1 cross5 crosswin fig-lengths fig-uncertainty; do
-    python -m penumbra.reproduce $name --scale small
+for name in table-saliency fig-saliency ablation; do
+    PENUMBRA_THREADS=5 python -m penumbra.reproduce $name --scale small --games 3000 --device cuda \\
+        --archive runs/games.db --archive runs/public.db
 done
-python -m penumbra.reproduce table2 --scale small --minutes 2
-python -m penumbra.reproduce table3 --scale small --minutes 1.2
-python -m penumbra.reproduce table4 --scale small --minutes 0.8
-for name in fig-saliency table-saliency ablation; do
-    python -m penumbra.reproduce $name --scale small --log runs/full/saliency.jsonl
+python -m penumbra.reproduce table2 --scale small --workers 22 --minutes 3.4 --device cuda
+python -m penumbra.reproduce table4 --scale small --workers 22 --minutes 1.2 --device cuda
+python -m penumbra.reproduce table3 --scale small --workers 22 --minutes 1.5 --device cuda
+```
+
+and on two cores, with fewer games than the scale has, as their sections say:
+
+```sh
+python -m penumbra.reproduce fig1 --scale small --games 150
+for name in fig-synopsis fig-lengths table1 cross1 cross5 crosswin; do
+    python -m penumbra.reproduce $name --scale small --games 2500
 done
+python -m penumbra.reproduce fig-uncertainty --scale small --games 250
 ```
 
 Every command says first what it will cost, goes on where it was stopped, and writes CSV, Markdown and PNG into

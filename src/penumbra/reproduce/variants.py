@@ -8,7 +8,7 @@ from typing import Any
 
 from penumbra.arena.rating import Ratings
 from penumbra.reproduce import league, published
-from penumbra.reproduce.accuracy import one_network
+from penumbra.reproduce.accuracy import in_words, one_network
 from penumbra.reproduce.league import EVERY, FEW, Sizes, Variant
 from penumbra.reproduce.request import Cost, Request
 
@@ -84,11 +84,11 @@ def rated(request: Request, table: str) -> tuple[Ratings, list[str]]:
 def notes(request: Request, table: str, ratings: Ratings, games: int) -> list[str]:
     variants, sizes = planned(request, table)
     pairings = len(variants) * len(sizes.against)
-    network = "the heuristic evaluator" if sizes.evaluator != "network" else one_network(request).name
+    network = "the heuristic evaluator" if sizes.evaluator != "network" else in_words(one_network(request))
     against = "every baseline" if sizes.against == EVERY else ", ".join(baseline.name for baseline in sizes.against)
     return [
         f"Ours: {games:,} games in {pairings} pairings, {len(variants)} variants against {against}, "
-        f"{request.nodes or sizes.nodes:,} nodes a step, {network} on {request.device}; one rating over the "
+        f"{request.nodes or sizes.nodes:,} nodes a step, {network}, on {request.device}; one rating over the "
         f"{ratings.games:,} games of Tables 2 to 4 that are there, {league.ANCHOR.name} at {league.ANCHOR_ELO:.0f}; "
         "intervals are of 95 %.",
         f"The paper played {PAPER_TABLE2 if table == 'table2' else PAPER_GRIDS} games a pairing against the real "
