@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,12 @@ import pytest
 from penumbra.arena.archive import Archive
 from penumbra.arena.mill import run
 from penumbra.arena.population import Member, Population
+from penumbra.arena.table import Clock, play
 from penumbra.arena.verify import verify
-from penumbra.arena.visits import Searched, pack, unpack
+from penumbra.arena.visits import Searched, pack, searches_of, unpack
+from penumbra.core import Game
+from penumbra.players import registry
+from penumbra.players.penumbra_player import PenumbraPlayer
 from penumbra.rbc.actions import SENSES
 from penumbra.training.examples import ExampleSettings, make_examples
 
@@ -81,12 +86,24 @@ def test_broken_searches_are_found(searched: Path, tmp_path: Path) -> None:
     assert problem.startswith("the searches of the game with the hash")
 
 
+def test_a_search_without_time_for_a_playout_leaves_nothing() -> None:
+    player = registry.make_with_settings("penumbra:mixture", 1, {**SETTINGS, "nodes": 1})
+    assert isinstance(player, PenumbraPlayer)
+    play(player, registry.make_with_settings("attacker", 2, {}), Clock(None, 0.0), Game(None, 100, 2))
+    found = searches_of(player)
+    assert found
+    player.decisions = [replace(decision, visits=0 * decision.visits) for decision in player.decisions]
+    assert searches_of(player) == []
+
+
 def test_packing_and_bad_bytes() -> None:
     one = Searched(7, np.array([3, 9], np.int32), np.array([0.25, 0.75], np.float32))
     (back,) = unpack(pack([one]))
     assert back.ply == 7 and back.is_sense and back.actions.tolist() == [3, 9]
     assert np.allclose(back.shares, one.shares, atol=1e-4)
     assert pack([]) == b""
+    nothing = Searched(4, np.empty(0, np.int32), np.empty(0, np.float32))
+    assert [one.ply for one in unpack(pack([nothing, one, nothing]))] == [7]
     for bad in (b"", b"no", pack([one])[:-4]):
         with pytest.raises(ValueError, match="not the searches"):
             unpack(bad)

@@ -36,8 +36,8 @@ def searches_of(player: PenumbraPlayer) -> list[Searched]:
     """What a player has searched in the game that it has just played from the usual start."""
     found = []
     for turn, decision in zip(player.turns, player.decisions, strict=True):
-        if decision.reason == "search":
-            visited = np.flatnonzero(decision.visits > 0)
+        visited = np.flatnonzero(decision.visits > 0)
+        if decision.reason == "search" and len(visited):  # a moment too short for a playout leaves none
             shares = decision.visits[visited] / decision.visits.sum()
             ply = 2 * (turn - 1) + (not player.color)
             found.append(Searched(ply, decision.actions[visited].astype(np.int32), shares.astype(np.float32)))
@@ -62,11 +62,12 @@ def unpack(data: bytes) -> list[Searched]:
     found = []
     at = 0
     while at < len(row):
-        ply, count = row[at : at + 2].tolist() if at + 2 <= len(row) else (0, 0)
+        ply, count = row[at : at + 2].tolist() if at + 2 <= len(row) else (0, len(row))
         end = at + 2 + 2 * count
-        if not count or end > len(row):
+        if end > len(row):
             raise ValueError("not the searches of a game")
-        shares = (row[at + 2 + count : end] / WHOLE).astype(np.float32)
-        found.append(Searched(ply, row[at + 2 : at + 2 + count], shares))
+        if count:
+            shares = (row[at + 2 + count : end] / WHOLE).astype(np.float32)
+            found.append(Searched(ply, row[at + 2 : at + 2 + count], shares))
         at = end
     return found
