@@ -95,6 +95,15 @@ def test_who_computes_in_eight_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert evaluator("cpu").ranges is None
 
 
+def test_which_weights_are_the_usual_ones() -> None:
+    assert [choice._path(None, device) for device in ("cpu", "cpu32", "cuda")] == [str(LITE), str(LITE), str(FULL)]
+    assert [choice._path(name, "cuda") for name in ("lite", "full", "x.safetensors")] == [
+        str(LITE),
+        str(FULL),
+        "x.safetensors",
+    ]
+
+
 def test_a_header_that_cannot_be_read_is_refused() -> None:
     for bad in ("no", "[1]", '{"x": 1}'):
         with pytest.raises(WeightsError, match="ranges cannot be read"):

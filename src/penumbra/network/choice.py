@@ -1,4 +1,4 @@
-"""Which network plays: the lite one that comes with the program, the full one (`full`), or weights that the user names.
+"""Which network plays: of those that come with the program `lite` on a CPU and `full` on a GPU, or what the user names.
 
 Weights and evaluators are made once for each process and shared by all its games; with `device = "unix:SOCKET"` an
 inference process (`penumbra.network.shared`) has them, for the games of many. On a CPU that can do so fast they compute
@@ -28,7 +28,7 @@ def network_evaluator(weights: str | None, device: str, recognise: Recognise) ->
     if device.startswith(SCHEME):
         return _ask(device.removeprefix(SCHEME), recognise)
     where = device if device == FLOAT else choose_device(device)
-    path = _path(weights)
+    path = _path(weights, where)
     names = _load(path).architecture.headsets
     return _make(path, where, own_headset(names), recognise(names), threads())
 
@@ -40,7 +40,7 @@ def policy_evaluator(weights: str | None, device: str, headset: str) -> Evaluato
         _check_headset(address, headset, _headsets_at(address))
         return _shared(address, headset, headset)
     where = choose_device(device)
-    path = _path(weights)
+    path = _path(weights, where)
     _check_headset(path, headset, _load(path).architecture.headsets)
     return _make(path, where, headset, headset, threads())
 
@@ -55,7 +55,7 @@ def loader(weights: str | None, device: str, cores: int) -> Callable[[str | None
     where = choose_device(device)
 
     def load_from(path: str | None) -> tuple[tuple[str, ...], EvaluatorOf]:
-        path = path or _path(weights)
+        path = path or _path(weights, where)
         loaded = _read(path)
         names = loaded.architecture.headsets
 
@@ -68,12 +68,10 @@ def loader(weights: str | None, device: str, cores: int) -> Callable[[str | None
     return load_from
 
 
-def _path(weights: str | None) -> str:
-    """A file of weights, by its path or by the name of one that comes with the program.
-
-    The lite network is the default on a GPU too: it has learned from its own games, the full one has not.
-    """
-    return str({None: LITE, "lite": LITE, "full": FULL}.get(weights, weights))
+def _path(weights: str | None, device: str) -> str:
+    """A file of weights, by its path or by the name of one that comes with the program."""
+    usual = FULL if device == "cuda" else LITE
+    return str({None: usual, "lite": LITE, "full": FULL}.get(weights, weights))
 
 
 def _check_headset(path: str, headset: str, names: tuple[str, ...]) -> None:
