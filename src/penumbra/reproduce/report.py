@@ -50,11 +50,11 @@ and on two cores, with fewer games than the scale has, as their sections say:
 ```sh
 python -m penumbra.reproduce fig-synopsis --scale small
 python -m penumbra.reproduce fig-lengths --scale small --games 20000
-python -m penumbra.reproduce fig1 --scale small --games 60
+python -m penumbra.reproduce fig1 --scale small --games 150
 for name in table1 cross1 cross5 crosswin; do
     python -m penumbra.reproduce $name --scale small --games 1200 --weights src/penumbra/weights/lite.safetensors
 done
-python -m penumbra.reproduce fig-uncertainty --scale small --games 100
+python -m penumbra.reproduce fig-uncertainty --scale small --games 400
 ```
 
 Every command says first what it will cost, goes on where it was stopped, and writes CSV, Markdown and PNG into
