@@ -17,7 +17,7 @@ from penumbra.bench import network
 from penumbra.bench.search import middle_game
 from penumbra.core import Game
 from penumbra.dsmcp.domain import Legal
-from penumbra.network import choice, weights
+from penumbra.network import choice, eight_bits, weights
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import Network, Norm, from_weights, to_weights
 from penumbra.network.model import unpack as unpack_with_torch
@@ -224,7 +224,9 @@ def test_the_bench_measures_both_networks(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(network, "BATCH", 4)
     monkeypatch.setattr(network, "OTHERS", (2,))
     rows = network.run(0.01)
-    assert [row.name for row in rows] == ["network.lite", "network.lite.2", "network.full", "network.full.2"]
+    kinds = ("", ".int8") if eight_bits.is_fast_here() else ("",)
+    names = [f"network.{name}{kind}{batch}" for name in ("lite", "full") for kind in kinds for batch in ("", ".2")]
+    assert [row.name for row in rows] == names
     assert all(row.value > 0 and row.unit == "evaluations/s" for row in rows)
     given = weights.load(LITE)
     used = [
