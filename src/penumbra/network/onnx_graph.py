@@ -52,8 +52,12 @@ class Builder:
 
     def convolution(self, x: str, name: str, weight: Floats, bias: Floats) -> str:
         pad = weight.shape[2] // 2
-        inputs = [x, self.constant(f"{name}.w", weight), self.constant(f"{name}.b", bias)]
+        inputs = [x, *self.parameters(x, name, weight, bias)]
         return self.node("Conv", inputs, name, kernel_shape=weight.shape[2:], pads=[pad] * 4)
+
+    def parameters(self, x: str, name: str, weight: Floats, bias: Floats) -> list[str]:
+        """The weight and the bias of a convolution of x."""
+        return [self.constant(f"{name}.w", weight), self.constant(f"{name}.b", bias)]
 
     def planes(self) -> str:
         return self.node("Cast", ["planes"], "input", to=TensorProto.FLOAT)
@@ -121,20 +125,19 @@ class EightBits(Builder):
         pair = [self.constant(f"{name}.scale", scale), self.constant(f"{name}.zero", np.uint8(zero))]
         return self.node("DequantizeLinear", [whole, *pair], name)
 
-    def convolution(self, x: str, name: str, weight: Floats, bias: Floats) -> str:
-        if x not in self.scales or not (".first" in name or ".second" in name or ".shortcut" in name):
-            return super().convolution(x, name, weight, bias)
+    def parameters(self, x: str, name: str, weight: Floats, bias: Floats) -> list[str]:
+        if not name.endswith((".first", ".second", ".shortcut")):  # of a head, not of a block
+            return super().parameters(x, name, weight, bias)
         scale = np.maximum(np.abs(weight).max(axis=(1, 2, 3)), 1e-9).astype(np.float32) / 127
         whole = np.rint(weight / scale[:, None, None, None]).astype(np.int8)
         of_bias = scale * self.scales[x]
         parts = {"w": (whole, scale), "b": (np.rint(bias / of_bias).astype(np.int32), of_bias)}
-        inputs = [x]
+        found = []
         for part, (numbers, scales) in parts.items():
             triple = [self.constant(f"{name}.{part}.whole", numbers), self.constant(f"{name}.{part}.scale", scales)]
             triple.append(self.constant(f"{name}.{part}.zero", np.zeros(len(scales), numbers.dtype)))
-            inputs.append(self.node("DequantizeLinear", triple, f"{name}.{part}", axis=0))
-        pad = weight.shape[2] // 2
-        return self.node("Conv", inputs, name, kernel_shape=weight.shape[2:], pads=[pad] * 4)
+            found.append(self.node("DequantizeLinear", triple, f"{name}.{part}", axis=0))
+        return found
 
 
 def rounded_values(weights: Weights, policy: str) -> list[str]:
