@@ -143,6 +143,23 @@ def test_one_step_that_was_all_but_impossible_does_not_outweigh_the_others() -> 
     assert numbers["divergence"] == pytest.approx(MOST_CHANGE**2 / 2 / 64, abs=0.01)
 
 
+def test_what_is_kept_is_a_running_mean_of_the_weights() -> None:
+    learner = Learner(tiny(), replace(Improvement(), batch=64, averaging=0.75, learning_rate=0.01, warm_up=0), "cpu")
+    played = learner.steps_of(own_games()).take(torch.arange(64))
+    wanted = None
+    for _ in range(3):
+        learner.update(played, None)
+        now = learner.network.tower.state_dict()
+        wanted = {k: v.clone() if wanted is None else 0.75 * wanted[k] + 0.25 * v for k, v in now.items()}
+    assert wanted is not None
+    kept, playing = learner.weights().tensors, learner.weights(learner.network).tensors
+    moved = False
+    for name, tensor in wanted.items():
+        np.testing.assert_allclose(kept[f"tower.{name}"], tensor, rtol=1e-4, atol=1e-6)
+        moved |= bool(np.abs(playing[f"tower.{name}"] - kept[f"tower.{name}"]).max() > 1e-4)
+    assert moved
+
+
 def test_a_teacher_of_another_size_is_followed_at_first() -> None:
     torch.manual_seed(5)
     decided = Network(Architecture(12, 1, ("Top",)))
@@ -249,6 +266,8 @@ def test_the_loop(tmp_path: Path) -> None:
     assert sum(sum(count for _, count in entry["scores"].values()) for entry in rounds) > 0
     improved = weights_file.load(out / "weights.safetensors")
     assert HEADSET in improved.architecture.headsets and "own games" in improved.about["improved"]
+    playing = weights_file.load(out / "playing.safetensors")
+    assert any((tensor != improved.tensors[name]).any() for name, tensor in playing.tensors.items())
     for games in ("population.db", "selfplay.db"):
         with Archive.open(out / games) as archive:
             assert len(archive) > 0

@@ -84,6 +84,25 @@ def test_training_begins_from_weights_that_are_there(recipe: Recipe, tmp_path: P
     assert after.about["steps"] == before.about["steps"] and after.about["then steps"].startswith("1 of")
 
 
+def test_heads_can_learn_while_the_tower_and_the_values_stay(recipe: Recipe, tmp_path: Path) -> None:
+    """What configs/heads.toml asks for."""
+    heads = read_recipe(Path(__file__).parents[2] / "configs" / "heads.toml")
+    assert all(plan.stop_gradient for plan in heads.plans.values()) and heads.plans["Penumbra"].weight == 0
+    assert heads.training.weight_decay == heads.loss.value == 0
+    training.train(replace(recipe, training=replace(recipe.training, steps=3)), records(), tmp_path / "a", "cpu")
+    first = tmp_path / "a" / "weights.safetensors"
+    plans = {
+        name: replace(plan, stop_gradient=True, weight=float(name == "All")) for name, plan in recipe.plans.items()
+    }
+    optimizer = replace(heads.training, steps=3, warm_up=0, batch=32, mixed_precision=False, on_the_fly=False)
+    only = replace(recipe, plans=plans, training=optimizer, loss=heads.loss)
+    training.train(only, records(), tmp_path / "b", "cpu", start=first)
+    before, after = weights_file.load(first), weights_file.load(tmp_path / "b" / "weights.safetensors")
+    changed = {name for name, tensor in before.tensors.items() if not np.array_equal(tensor, after.tensors[name])}
+    assert "headsets.All.policy.weight" in changed
+    assert all(name.startswith(("headsets.All.policy", "headsets.All.pass_move")) for name in changed), changed
+
+
 def test_weights_of_another_size_are_refused_with_a_reason(tmp_path: Path, recipe: Recipe) -> None:
     lite = Path(weights_file.__file__).parents[1] / "weights" / "lite.safetensors"
     archive = make_archive(tmp_path / "games.db")

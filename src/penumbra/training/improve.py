@@ -11,9 +11,10 @@ through an inference process that is given the new weights after each round. All
 With `--teacher` it learns the policy of another network as well, on its own states, the less the longer it has
 learned: a large network soon plays like a small one that has come far.
 
-The other headsets go on learning to imitate, or the tower would leave them behind; `All` learns from the new games too.
-The tower's statistics stay as they are. Play and learning run side by side: a round's games are those of the weights
-before the last.
+The other headsets go on learning to imitate, or the tower would leave them behind; the value of `All`, which is that of
+the search, learns from the new games too. The tower's statistics stay as they are. Play and learning run side by side:
+a round's games are those of the weights before the last. What is kept are not the last weights but a running mean of
+them, `weights.safetensors`; those that play are `playing.safetensors`.
 """
 
 from __future__ import annotations
@@ -36,12 +37,13 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from penumbra.arena.archive import Archive, NewGame
 from penumbra.core import GameRecord, set_threads
 from penumbra.network import weights as weights_file
 from penumbra.network.choice import OWN
-from penumbra.network.model import from_weights, network_input, to_weights
+from penumbra.network.model import Network, from_weights, network_input, to_weights
 from penumbra.network.shared import inference_process, load_at
 from penumbra.network.weights import Weights, WeightsError
 from penumbra.training.data import Table, top_players
@@ -55,6 +57,7 @@ from penumbra.training.train import commit, read_games
 HEADSET, TEACHER = OWN
 OWN_PLAYERS = (HEADSET, NAME + HEADSET)  # names under which it plays
 INTERRUPTED = 130
+PLAYING = "playing.safetensors"
 MOST_RATIO = 3.0
 MOST_CHANGE = 2.0  # of the logarithm of an action's probability, as far as it counts as divergence
 SWITCH_SECONDS = 0.0005  # Python's own 0.005 make the learner wait for the thread that plays at every turn
@@ -77,6 +80,7 @@ class Improvement:
     value: float = 0.5  # weight of its loss
     anchoring: float = 0.5  # weight of imitation beside improvement
     teaching: float = 1.0  # weight of a teacher's policy at the beginning; none is left at half time
+    averaging: float = 0.998  # what the running mean of the weights keeps of itself at each update
     milled: int = 1  # how often a game of the mill counts beside one in bulk: there are far fewer
     most_divergence: float = 0.05  # a round ends when the policy has moved so far from the one that played, untaught
     loss: LossWeights = field(default_factory=lambda: LossWeights(value=0.3))  # of imitation
@@ -112,6 +116,7 @@ class Learner:
         self.about = with_headset(weights).about
         self.device = torch.device(device)
         self.network = from_weights(with_headset(weights)).to(self.device, memory_format=torch.channels_last)
+        self.mean = AveragedModel(self.network, multi_avg_fn=get_ema_multi_avg_fn(plan.averaging))
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(),
             plan.learning_rate,
@@ -146,7 +151,7 @@ class Learner:
         return {"updates": len(seen), **means}
 
     def update(self, batch: Steps, anchors: Table | None, teaching: float = 0.0) -> dict[str, float]:
-        """One step of the optimiser: the own headset, `All` on the same steps, every other time one that imitates."""
+        """One step of the optimiser: the own headset, the value of `All`, every other time one that imitates."""
         plan = self.plan
         self.optimizer.zero_grad(set_to_none=True)
         x = self.network.tower(network_input(batch.planes))
@@ -162,9 +167,8 @@ class Learner:
         value_loss = F.mse_loss(value, batch.outcome)
         loss = plan.value * value_loss - surrogate - plan.entropy * entropy
         if "All" in self.network.architecture.headsets:
-            policy, value = self.network.headset("All").predict(x)
-            imitated = F.nll_loss(log_policy(policy, batch.legal), target)
-            loss = loss + plan.anchoring * (imitated + plan.loss.value * F.mse_loss(value, batch.outcome))
+            value = self.network.headset("All").predict(x)[1]
+            loss = loss + plan.anchoring * plan.loss.value * F.mse_loss(value, batch.outcome)
         if teaching:
             loss = loss - teaching * (self.taught(batch) * logs.masked_fill(batch.legal < 0, 0)).sum(dim=1).mean()
         loss.backward()
@@ -172,6 +176,7 @@ class Learner:
             self.imitate(anchors)
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
         self.optimizer.step()
+        self.mean.update_parameters(self.network)
         self.updates += 1
         with torch.no_grad():
             change = (now - batch.before).clamp(-MOST_CHANGE, MOST_CHANGE)
@@ -199,14 +204,15 @@ class Learner:
         settings = self.plan.examples.with_seed(self.games)
         return steps_of_games(records, OWN_PLAYERS, self.network, HEADSET, settings, self.plan.lam)
 
-    def weights(self) -> Weights:
+    def weights(self, network: Network | None = None) -> Weights:
+        """The running mean as weights, or another network of the same make."""
         now = f"{self.updates} updates of {self.plan.batch} steps from {self.games} own games"
         about = {
             **self.about,
             "improved": "; ".join(filter(None, [self.about.get("improved"), now])),
             "commit": commit(),
         }
-        return to_weights(self.network, about)
+        return to_weights(network or self.mean.module, about)
 
 
 class BulkThread:
@@ -332,10 +338,11 @@ class Improver:
                 self.save()
 
     def save(self) -> None:
-        path = self.out / "weights.safetensors"
-        weights_file.save(self.learner.weights(), path)
+        weights_file.save(self.learner.weights(), self.out / "weights.safetensors")
+        playing = self.out / PLAYING
+        weights_file.save(self.learner.weights(self.learner.network), playing)
         if self.serve:
-            load_at(self.serve, path)
+            load_at(self.serve, playing)
 
     def log(
         self, number: int, seconds: float, steps: int, numbers: dict[str, float], table: dict[str, tuple[float, int]]
@@ -457,7 +464,7 @@ def run(given: argparse.Namespace) -> None:
 
 def with_mill(improver: Improver, given: argparse.Namespace) -> None:
     """Plays against a population as well, which asks an inference process for the learner's moves."""
-    out, served = improver.out, improver.out / "weights.safetensors"
+    out, served = improver.out, improver.out / PLAYING
     population = out / "population.toml"
     with inference_process(out / "inference", str(served), given.device) as device:
         improver.serve = str(out / "inference")

@@ -128,7 +128,8 @@ def train(
             filler.join()
     say(str(table.tally))
     if is_first():
-        trainer.recalibrate(table)
+        if not all(plan.stop_gradient for plan in recipe.plans.values()):
+            trainer.recalibrate(table)
         examples = trainer.step * recipe.training.batch
         about = {
             "games": str(table.tally.games),
