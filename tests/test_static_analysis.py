@@ -15,7 +15,7 @@ from penumbra import core
 from penumbra.rbc.actions import sense_window
 from tests.oracles.infostate import listed_actions
 from tests.oracles.positions import random_empty, random_placement
-from tests.oracles.state_set import state_fen, state_of
+from tests.oracles.state_set import board_of, state_fen, state_of, successor, taken_move
 from tests.oracles.static_analysis import (
     partition,
     sure_king_captures,
@@ -24,7 +24,7 @@ from tests.oracles.static_analysis import (
     winning_senses,
 )
 from tests.oracles.synopsis import MOVE, SENSE
-from tests.oracles.views import action_of_move
+from tests.oracles.views import action_of_move, move_of_action
 from tests.situations import SCALE
 
 ALL = (1 << 64) - 1
@@ -149,6 +149,38 @@ def test_an_exposed_king_is_found_for_the_player_who_waits() -> None:
             assert loss in king_captures([chess.Board(row.fens(0)[0])])[0]
             losses += 1
     assert losses > 50 * SCALE
+
+
+def test_perils_are_shares_of_states() -> None:
+    """In each state by brute force: does the move take the king, and else, can the opponent take ours?"""
+    won = lost = 0
+    for boards in random_sets()[: 150 * SCALE]:
+        player = boards[0].turn
+        moves = sorted(listed_actions(boards[0]))
+        whole = core.StateSet.from_fens([state_fen(board) for board in boards], player)
+        wins, losses = core.perils(whole, np.array(moves, np.int32))
+        for move, win, loss in zip(moves, wins, losses, strict=True):
+            taken = [takes_king_by(board, move) for board in boards]
+            exposed = [not takes and leaves_king(board, move) for board, takes in zip(boards, taken, strict=True)]
+            assert (win, loss) == pytest.approx((np.mean(taken), np.mean(exposed)))
+        won += int((wins > 0).sum())
+        lost += int(((losses > 0) & (losses < 1)).sum())
+    assert won > 100 * SCALE and lost > 100 * SCALE
+
+
+def leaves_king(board: chess.Board, request: int) -> bool:
+    """Can the opponent take the king of the player to move, once it has asked for this?"""
+    after = board_of(successor(board, taken_move(board, move_of_action(request, board.turn))))
+    return bool(king_captures([after])[0])
+
+
+def test_perils_of_what_is_no_move_are_refused() -> None:
+    start = core.StateSet(chess.STARTING_FEN, chess.WHITE)
+    for action in (12, 64 + 4097, 64):
+        with pytest.raises(ValueError, match=f"action {action} is no move"):
+            core.perils(start, np.array([action], np.int32))
+    with pytest.raises(ValueError, match="not to move"):
+        core.perils(core.StateSet(chess.STARTING_FEN, chess.BLACK), np.array([64 + 4096], np.int32))
 
 
 def same_pieces(board: chess.Board, other: chess.Board, color: chess.Color) -> bool:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "rbc/infostate.h"
 #include "rbc/state.h"
@@ -25,6 +26,14 @@ Action sure_sense(const Side& own, std::span<const Side> opponents);
 // The set of a player who waits: if the opponent can take our king in every state, how it would in the first one (an
 // action of the opponent's view); kNoAction otherwise.
 Action exposed_king(const Side& own, std::span<const Side> opponents);
+
+// What a move does to the two kings, as shares of the states: in `win` of them it takes the opponent's, in `loss` of them
+// it leaves our own where the opponent can take it at once.
+struct Peril {
+  float win = 0, loss = 0;
+};
+
+std::vector<Peril> perils(const Side& own, std::span<const Side> opponents, std::span<const Action> moves);
 
 struct Settlement {
   Bitboard senses = ~Bitboard{0};

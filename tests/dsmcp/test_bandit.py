@@ -413,6 +413,14 @@ def test_an_action_taken_before_weighs_less() -> None:
     assert choices([0] * 3, [0] * 3, pi, "total", fresh=[1, 1, 0.5]) == {1: 600}
 
 
+def test_nothing_bad_is_done_because_everything_else_is_stale() -> None:
+    N, Q, pi = [90, 5, 5], [63, 0.5, 3.2], [0.9, 0.05, 0.05]  # worth 0.7, 0.1 and 0.64
+    assert choices(N, Q, pi, "total", fresh=[1, 1, 1]) == {0: 600}
+    assert choices(N, Q, pi, "total", fresh=[0.001, 1, 1]) == {2: 600}
+    assert choices(N[:2], Q[:2], pi[:2], "total", fresh=[0.001, 1]) == {0: 600}
+    assert choices(N[:2], Q[:2], pi[:2], "visits", fresh=[0.001, 1]) == {0: 600}
+
+
 def test_what_an_action_weighs_falls_with_the_times_it_was_taken() -> None:
     settings = FINE.replace(stale=0.5)
     x = Situation(0, Side(0, 0), frozenset([Side(0, 0)]))

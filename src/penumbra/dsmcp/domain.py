@@ -113,6 +113,10 @@ class Domain(Protocol[X, L]):
         """The actions worth considering at X, and one that surely wins if static analysis of all of X finds it."""
         ...
 
+    def danger(self, x: X, actions: Ints, seed: int) -> Floats | None:
+        """The share of X's states in which each action lets the opponent win with its next move; None if none does."""
+        ...
+
     def meets(self, particles: L, x: X) -> Flags: ...
 
     def leads_into(self, particles: L, before: X, after: X, actions: Ints) -> Flags:

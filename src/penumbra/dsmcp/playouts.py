@@ -46,6 +46,7 @@ class Request(NamedTuple):
     opponent: bool
 
 
+STALE_WORTH = 0.1  # how much less an action may be worth that is taken because others are stale
 Reply = tuple[Floats, Floats]  # priors along the legal actions, values
 Playouts = Generator[Request, Reply, None]
 Answer = Callable[[], Reply]
@@ -145,8 +146,17 @@ class Search(Generic[X, L]):
         legal = Legal(np.tile(actions, rows), np.arange(rows + 1, dtype=np.int64) * len(actions))
         priors, values = self.evaluator.evaluate(self.domain.sigma(batch), legal, opponent=False)
         self.counters.nodes += rows
-        pi = priors.reshape(rows, len(actions)).mean(axis=0, dtype=np.float64).astype(np.float32)
-        return Root(self.seed(), actions, pi, float(values.mean()))
+        pi = priors.reshape(rows, len(actions)).mean(axis=0, dtype=np.float64)
+        return Root(self.seed(), actions, self.prudent(pi, actions).astype(np.float32), float(values.mean()))
+
+    def prudent(self, pi: npt.NDArray[np.float64], actions: Ints) -> npt.NDArray[np.float64]:
+        """π̄ with less for what may lose at once; as it is where everything surely does."""
+        s = self.settings
+        danger = self.domain.danger(self.x, actions, self.seed()) if s.prudence else None
+        if danger is None:
+            return pi
+        weighed = pi * (1 - danger.astype(np.float64)) ** s.prudence
+        return weighed / weighed.sum() if weighed.sum() > 0 else pi
 
     def run(self, root: Root, budget: Budget) -> None:
         """Playouts until the budget is spent; at least one batch."""
@@ -269,20 +279,23 @@ def final_choice(
 ) -> int:
     """The action to perform, among those visited; π̄ decides where none was, and between equals.
 
-    `fresh`, from 0 to 1 along the actions, is what they still weigh.
+    `fresh`, from 0 to 1 along the actions, is what they still weigh; it decides only between actions that are worth about
+    as much as the best.
     """
-    if fresh is not None:
-        root = dataclasses.replace(root, pi=root.pi * fresh)
     statistics = table.statistics(root.key, root.actions)  # [A, 3]: N, Q, least
     n, q = statistics[:, 0], statistics[:, 1]
     visited = n > 0
     if not visited.any():
-        return policy_choice(root, settings, rng)
+        return policy_choice(root, settings, rng, fresh)
     if settings.choice == "proportional":
         weights = np.where(visited, n if fresh is None else n * np.maximum(fresh, 1e-9), 0)
         return int(rng.choice(root.actions, p=weights / weights.sum()))
-    score = {"total": q, "mean": q / np.maximum(n, 1e-9), "visits": n}[settings.choice]
-    score = score if fresh is None else score * fresh
+    mean = q / np.maximum(n, 1e-9)
+    score = {"total": q, "mean": mean, "visits": n}[settings.choice]
+    if fresh is not None:
+        worth = mean >= mean[np.where(visited, score, -np.inf).argmax()] - STALE_WORTH
+        score = np.where(worth, score * fresh, 0)
+        root = dataclasses.replace(root, pi=root.pi * fresh)
     best = np.flatnonzero(visited & (score == score[visited].max()))
     return int(root.actions[best[largest(root.pi[best], rng)]])
 

@@ -40,6 +40,7 @@ class Settings:
     belief_bandit: BeliefBandit = "policy"  # how a particle acts: "paper" is Algorithm 1 with its N and Q
     weigh_ended: bool = True  # a playout that ends counts once for every step it had left
     choice: Choice = "total"  # of the root's statistics; the paper takes the largest total
+    prudence: float = 0.0  # π̄ of an action counts (1 - danger)^prudence, danger being where it may lose at once
     stale: float = 0.5  # what an action still weighs for each time it was taken since anything happened; 1: as much
     cut: Cut = "random"  # how sets are cut to ℓ; keyed cuts repeat, so that nodes do
     static_analysis: bool = True
@@ -59,7 +60,7 @@ class Settings:
         for name in ("kappa", "phi", "stale"):
             if not 0 <= getattr(self, name) <= 1:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it is a share from 0 to 1")
-        for name in ("c", "m", "n_vl", "z"):
+        for name in ("c", "m", "n_vl", "z", "prudence"):
             if not getattr(self, name) >= 0:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must not be negative")
         if not self.d or min(self.d) < 1:

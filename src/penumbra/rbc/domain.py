@@ -19,6 +19,7 @@ from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
 
 INNER_SQUARES = np.array([rank * 8 + file for rank in range(1, 7) for file in range(1, 7)], dtype=np.int32)
 EXACT_SENSES = 20_000  # past so many states, dominated senses are not looked for beyond the edges of the board
+DANGER_STATES = 512  # of a set, drawn to see where our king would stand in danger
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,12 @@ class ReconBlindChess:
             senses, sure, _ = core.settle_set(x.states, SENSE, senses=exact)
             actions = np.array([s for s in range(64) if senses >> s & 1], np.int32) if exact else INNER_SQUARES
         return actions, sure if sure >= 0 else None
+
+    def danger(self, x: Situation, actions: Ints, seed: int) -> Floats | None:
+        if x.kind != MOVE:
+            return None
+        some = x.states if len(x.states) <= DANGER_STATES else x.states.sample(DANGER_STATES, seed)
+        return core.perils(some, actions)[1]
 
     def meets(self, particles: Infostates, x: Situation) -> Flags:
         return core.meets(particles, x.states).astype(np.bool_)
