@@ -303,8 +303,10 @@ void bind_batch(nb::module_& m) {
         return nb::make_tuple(to_numpy(std::move(wins), {n}), to_numpy(std::move(losses), {n}));
       },
       "set"_a, "moves"_a,
-      "float32 of each move, shares of the states: in which it takes the king, and in which it leaves the owner's where "
-      "the opponent can take it at once.");
+      nb::sig("def perils(set: StateSet, moves: numpy.typing.NDArray[numpy.int32]) -> "
+              "tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float32]]"),
+      "Of each move, shares of the states: in which it takes the king, and in which it leaves the owner's where the "
+      "opponent can take it at once.");
 }
 
 template <class T>

@@ -279,8 +279,8 @@ def final_choice(
 ) -> int:
     """The action to perform, among those visited; π̄ decides where none was, and between equals.
 
-    `fresh`, from 0 to 1 along the actions, is what they still weigh; it decides only between actions that are worth about
-    as much as the best.
+    `fresh`, from 0 to 1 along the actions, is what they still weigh; it decides only between actions that are worth
+    about as much as the best.
     """
     statistics = table.statistics(root.key, root.actions)  # [A, 3]: N, Q, least
     n, q = statistics[:, 0], statistics[:, 1]
