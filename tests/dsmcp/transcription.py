@@ -230,7 +230,12 @@ class Transcription(Generic[X, L]):
         legal = Legal(np.tile(actions, samples), np.arange(samples + 1, dtype=np.int64) * len(actions))
         priors, values = self.evaluator.evaluate(self.domain.sigma(batch), legal, opponent=False)
         self.spent = samples
-        pi = priors.reshape(samples, -1).mean(axis=0, dtype=np.float64).astype(np.float32).tolist()
+        mean = priors.reshape(samples, -1).mean(axis=0, dtype=np.float64)
+        danger = self.domain.danger(x, actions, self.seed()) if s.prudence else None
+        if danger is not None and not (danger == 1).all():
+            mean = mean * (1 - danger) ** s.prudence
+            mean = mean / mean.sum()
+        pi = mean.astype(np.float32).tolist()
         root = self.seed(), [int(a) for a in actions], pi, float(np.float32((1 + float(values.mean())) / 2))
 
         under_way: deque[tuple[Generator[Question, Answer, None], Question]] = deque()

@@ -7,8 +7,8 @@ chooses actions within a budget of time or evaluations. While the opponent think
 
 Deviations from the paper: the root's statistics are fresh for each decision; refilling stops after a share of the
 step's time, since an evaluator may be slow; b and n_particles shrink with its measured speed for the same reason. An
-action that was taken before, and since which nothing happened, weighs less at the final choice (`stale`): where neither
-player gets on, the same situation would else be answered the same way for ever.
+action that was taken before, and since which nothing happened, weighs less (`stale`), in π̄ and at the final choice: where
+neither player gets on, the same situation would else be answered the same way for ever.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from penumbra.dsmcp.playouts import Budget, Counters, Root, Search, final_choice
 from penumbra.dsmcp.settings import Settings
 
 REFILL_SHARE = 1 / 3  # of a step's time
+LEAST_FRESH = 1e-6  # what an action weighs however often it was taken
 
 
 @dataclass(frozen=True)
@@ -124,16 +125,17 @@ class Agent(Generic[X, L]):
         belief = self.refilled(settings.n_particles, began, seconds) if s.playouts else None
         search = Search(self.domain, self.evaluator, self.table, settings, self.rng, x, belief)
         search_began = time.monotonic()
-        root = search.prepare_root(actions, settings.b)
+        fresh = self.fresh(actions, taken)
+        root = search.prepare_root(actions, settings.b, fresh)
         if not s.playouts:
-            action = policy_choice(root, s, self.rng, self.fresh(actions, taken))
+            action = policy_choice(root, s, self.rng)
             return self.decide(action, "policy", actions, began, root, search.counters)
         limit = nodes if nodes is not None else (1 if seconds is None else float("inf"))
         search.run(root, Budget(deadline, limit))
         elapsed = time.monotonic() - search_began
         if elapsed > 0:
             self.speed = (search.counters.nodes + search.counters.ended) / elapsed
-        action = final_choice(self.table, root, s, self.rng, self.fresh(actions, taken))
+        action = final_choice(self.table, root, s, self.rng, fresh)
         return self.decide(action, "search", actions, began, root, search.counters)
 
     def fresh(self, actions: Ints, taken: Mapping[int, int] | None) -> Floats | None:
@@ -141,7 +143,7 @@ class Agent(Generic[X, L]):
         if not taken or self.settings.stale == 1:
             return None
         times = np.array([taken.get(action, 0) for action in actions.tolist()])
-        return np.asarray(self.settings.stale**times, np.float32)
+        return np.asarray(np.maximum(self.settings.stale**times, LEAST_FRESH), np.float32)
 
     def refilled(self, n: int, began: float, seconds: float | None) -> L:
         """The current belief, refilled within its share of the step's time; never empty."""

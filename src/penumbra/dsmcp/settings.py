@@ -40,7 +40,7 @@ class Settings:
     belief_bandit: BeliefBandit = "policy"  # how a particle acts: "paper" is Algorithm 1 with its N and Q
     weigh_ended: bool = True  # a playout that ends counts once for every step it had left
     choice: Choice = "total"  # of the root's statistics; the paper takes the largest total
-    prudence: float = 0.0  # π̄ of an action counts (1 - danger)^prudence, danger being where it may lose at once
+    prudence: float = 4.0  # π̄ of an action counts (1 - danger)^prudence, danger being where it may lose at once
     stale: float = 0.5  # what an action still weighs for each time it was taken since anything happened; 1: as much
     cut: Cut = "random"  # how sets are cut to ℓ; keyed cuts repeat, so that nodes do
     static_analysis: bool = True
@@ -88,5 +88,5 @@ PRESETS: Mapping[str, Settings] = {
     "tree": Settings(m=math.inf),
     "cache": Settings(m=0.0),
     "network": Settings(playouts=False),
-    "simple": Settings(static_analysis=False),
+    "simple": Settings(static_analysis=False, prudence=0.0),
 }
