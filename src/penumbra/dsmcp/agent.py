@@ -7,8 +7,8 @@ chooses actions within a budget of time or evaluations. While the opponent think
 
 Deviations from the paper: the root's statistics are fresh for each decision; refilling stops after a share of the
 step's time, since an evaluator may be slow; b and n_particles shrink with its measured speed for the same reason. An
-action that was taken before, and since which nothing happened, weighs less (`stale`), in π̄ and at the final choice: where
-neither player gets on, the same situation would else be answered the same way for ever.
+action that was taken before, and since which nothing happened, weighs less (`stale`), in π̄ and at the final choice:
+where neither player gets on, the same situation would else be answered the same way for ever.
 """
 
 from __future__ import annotations
