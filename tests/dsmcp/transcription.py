@@ -158,20 +158,20 @@ class Transcription(Generic[X, L]):
         assert before.particles is not None
         found: dict[int, tuple[int, int]] = {}  # the particle moved on and its action, for each one wanted
         tau = None if self.domain.ours(before.x) else self.tau(before)
-        for _ in range(self.s.k):
-            missing = [w for w in range(wanted) if w not in found]
-            if not missing:
-                break
-            js = self.rng.integers(self.count(i - 1), size=len(missing))
+        tries = rounds = 0
+        while tries < self.s.k and (missing := [w for w in range(wanted) if w not in found]):
+            each = min(2**rounds, self.s.k - tries, max(1, 4096 // len(missing)))  # tries at once
+            tries, rounds = tries + each, rounds + 1
+            js = self.rng.integers(self.count(i - 1), size=len(missing) * each)
             if tau is None:
                 assert before.action is not None
-                actions = [before.action] * len(missing)
+                actions = [before.action] * len(js)
             else:
                 actions = self.opponent_actions(before.particles, tau, js.tolist())
             led = self.domain.leads_into(before.particles.take(js), before.x, after.x, np.array(actions, np.int32))
-            for w, j, a, good in zip(missing, js.tolist(), actions, led, strict=True):
+            for n, (j, a, good) in enumerate(zip(js.tolist(), actions, led, strict=True)):
                 if good:
-                    found[w] = (j, a)
+                    found.setdefault(missing[n // each], (j, a))
         accepted = [found[w] for w in range(wanted) if w in found]
         if accepted:
             J = before.particles.take(np.array([j for j, _ in accepted]))

@@ -30,6 +30,7 @@ from penumbra.dsmcp.bandit import bandit
 from penumbra.dsmcp.domain import Domain, Evaluator, Flags, Floats, Ints, L, Legal, Rows, X, places, take_legal
 from penumbra.dsmcp.settings import Settings
 
+TRIES_AT_ONCE = 4096  # of all particles together
 HASTY_STEPS = 4  # that a belief is carried on without looking at the time: the steps of a turn of each player
 
 
@@ -206,26 +207,33 @@ class Belief(Generic[X, L]):
             self.add_singletons(i, missing)
 
     def try_actions(self, i: int, wanted: int, hurried: Callable[[], bool] = lambda: False) -> tuple[Rows, Ints]:
-        """For each particle wanted, a J of B_(i-1) and an action that leads into X_i; -1 where k tries failed."""
+        """For each particle wanted, a J of B_(i-1) and an action that leads into X_i; -1 where k tries failed.
+
+        Tries are made many at a time, twice as many for each particle in every round; the first that is good counts."""
         before, after = self.steps[i - 1], self.steps[i]
         assert before.particles is not None
         source = np.full(wanted, -1, dtype=np.int64)
         actions = np.zeros(wanted, dtype=np.int32)
         missing = np.arange(wanted)
         ours = self.domain.ours(before.x)
-        for tries in range(self.settings.k):
-            drawn = self.rng.integers(before.count, size=len(missing))
+        tries = rounds = 0
+        while len(missing) and tries < self.settings.k:
+            each = tries_of_round(rounds, self.settings.k - tries, len(missing))
+            drawn = self.rng.integers(before.count, size=len(missing) * each)
             if ours:
                 assert before.action is not None
-                a = np.full(len(missing), before.action, dtype=np.int32)
+                a = np.full(len(drawn), before.action, dtype=np.int32)
             else:
-                a = self.opponent_actions(before, drawn, tries)
-            good = self.domain.leads_into(before.particles.take(drawn), before.x, after.x, a)
-            source[missing[good]] = drawn[good]
-            actions[missing[good]] = a[good]
-            self.counters.rejections += int((~good).sum())
-            missing = missing[~good]
-            if not len(missing) or hurried():
+                a = self.opponent_actions(before, drawn, rounds)
+            good = self.domain.leads_into(before.particles.take(drawn), before.x, after.x, a).reshape(-1, each)
+            first, found = good.argmax(axis=1), good.any(axis=1)
+            at = (np.arange(len(missing)) * each + first)[found]
+            source[missing[found]] = drawn[at]
+            actions[missing[found]] = a[at]
+            self.counters.rejections += int(np.where(found, first, each).sum())
+            missing = missing[~found]
+            tries, rounds = tries + each, rounds + 1
+            if hurried():
                 break
         return source, actions
 
@@ -233,9 +241,9 @@ class Belief(Generic[X, L]):
         pairs = set(zip(source.tolist(), actions.tolist(), strict=True))
         self.counters.distinct_actions = len(pairs) / len({j for j, _ in pairs})
 
-    def opponent_actions(self, before: Step[X, L], drawn: Rows, tries: int) -> Ints:
-        """What these particles do, by τ̂ or by Algorithm 1, after so many tries that failed."""
-        policy = self.policy(before, drawn, tries)
+    def opponent_actions(self, before: Step[X, L], drawn: Rows, rounds: int) -> Ints:
+        """What these particles do, by τ̂ or by Algorithm 1, after so many rounds of tries."""
+        policy = self.policy(before, drawn, rounds)
         part, tau = take_legal(policy.legal, policy.tau, drawn)
         if self.settings.belief_bandit == "policy":
             return draw_actions(part, tau, self.rng)
@@ -244,8 +252,8 @@ class Belief(Generic[X, L]):
         node_values = ((1 + policy.values[drawn]) / 2).astype(np.float32)
         return bandit(self.table, keys, part, tau, node_values, self.settings, self.rng, virtual_loss=False).actions
 
-    def policy(self, step: Step[X, L], drawn: Rows, tries: int = 0) -> Policy:
-        """τ̂ of these particles at least. With each try that fails, twice as many are inferred at once, up to b: more
+    def policy(self, step: Step[X, L], drawn: Rows, rounds: int = 0) -> Policy:
+        """τ̂ of these particles at least. With each round of tries, twice as many are inferred at once, up to b: more
         tries will come, and should not each ask for a handful."""
         assert step.particles is not None
         policy = step.policy or Policy.unknown(self.domain.legal(step.particles, ours=False))
@@ -254,7 +262,7 @@ class Belief(Generic[X, L]):
         asked[drawn] = True
         missing = np.flatnonzero(asked & ~policy.inferred)
         if len(missing):
-            more = max(0, min(2**tries - 1, self.settings.b) - len(missing))
+            more = max(0, min(2**rounds - 1, self.settings.b) - len(missing))
             missing = np.concatenate([missing, np.flatnonzero(~asked & ~policy.inferred)[:more]])
         for first in range(0, len(missing), self.settings.b):
             rows = missing[first : first + self.settings.b]
@@ -285,6 +293,11 @@ class Belief(Generic[X, L]):
         step.particles = particles if step.particles is None else self.domain.concatenate([step.particles, particles])
         if step.policy is not None:
             step.policy = step.policy.followed_by(Policy.unknown(self.domain.legal(particles, ours=False)))
+
+
+def tries_of_round(rounds: int, left: int, missing: int) -> int:
+    """How often each missing particle is tried at once, after so many rounds and with so many tries left."""
+    return int(min(2**rounds, left, max(1, TRIES_AT_ONCE // missing)))
 
 
 def draw_actions(legal: Legal, priors: Floats, rng: np.random.Generator) -> Ints:
