@@ -140,6 +140,9 @@ def _evaluator(weights: Weights, device: str, policy: str, opponent: str, cores:
         return TorchEvaluator(from_weights(weights), device, policy=policy, value=value, opponent=opponent)
     from penumbra.network import eight_bits
     from penumbra.network.onnx_evaluator import OnnxEvaluator
+    from penumbra.network.remembering import Remembering
 
     ranges = eight_bits.ranges_of(weights) if device == "cpu" and eight_bits.is_fast_here() else None
-    return OnnxEvaluator(weights, policy=policy, value=value, opponent=opponent, threads=cores, ranges=ranges)
+    return Remembering(
+        OnnxEvaluator(weights, policy=policy, value=value, opponent=opponent, threads=cores, ranges=ranges)
+    )
