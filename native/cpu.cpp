@@ -54,6 +54,12 @@ bool has_vnni(bool avx2) {
   return __builtin_cpu_supports("avx512vnni") || (avx2 && known && (r.a >> 4 & 1));
 }
 
+// All that the module _vnni was compiled for, beyond x86_64_v3.
+bool has_avx512_vnni() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+}
+
 std::vector<std::string> features() {
   __builtin_cpu_init();
   std::vector<std::string> found;
@@ -62,8 +68,10 @@ std::vector<std::string> features() {
   if (avx2) found.emplace_back("avx2");
   if (bmi2 && !has_slow_pext()) found.emplace_back("bmi2");
   if (avx2 && bmi2 && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("popcnt") && has_lzcnt_movbe_f16c())
+      __builtin_cpu_supports("popcnt") && has_lzcnt_movbe_f16c()) {
     found.emplace_back("x86_64_v3");
+    if (has_avx512_vnni()) found.emplace_back("avx512_vnni");
+  }
   if (has_vnni(avx2)) found.emplace_back("vnni");
   return found;
 }
@@ -77,7 +85,9 @@ std::vector<std::string> features() { return {}; }
 }  // namespace
 
 NB_MODULE(PENUMBRA_MODULE, m) {
-  m.def("features", &features,
-        "Names of the features of this processor that a core or an evaluator can use: 'avx2', 'bmi2' (only where it is "
-        "fast), 'x86_64_v3' (all that -march=x86-64-v3 takes) and 'vnni'. Empty where the processor is not x86-64.");
+  m.def(
+      "features", &features,
+      "Names of the features of this processor that a core or an evaluator can use: 'avx2', 'bmi2' (only where it is "
+      "fast), 'x86_64_v3' (all that -march=x86-64-v3 takes), 'avx512_vnni' (that and what the module _vnni takes) and "
+      "'vnni'. Empty where the processor is not x86-64.");
 }

@@ -12,9 +12,11 @@ import pytest
 
 from penumbra.bench.middle_games import records, synopses
 from penumbra.dsmcp.domain import Legal
-from penumbra.network import choice, eight_bits, weights
+from penumbra.network import choice, eight_bits, vnni_evaluator, weights
 from penumbra.network.onnx_evaluator import OnnxEvaluator
 from penumbra.network.onnx_graph import build, rounded_values
+from penumbra.network.remembering import Remembering
+from penumbra.network.rounding import ranges_of
 from penumbra.network.weights import FULL, LITE, WeightsError
 from penumbra.training.examples import ExampleSettings, make_examples
 from tests.command_line import penumbra
@@ -27,14 +29,14 @@ fast = pytest.mark.skipif(not eight_bits.is_fast_here(), reason="this processor 
 def positions() -> tuple[np.ndarray, Legal]:
     """Others than those on which ranges are measured, and how little a player sees of them matters not."""
     examples = make_examples(records()[:6], ExampleSettings(cap=200, seed=9, settle=False))
-    some = examples.take(np.arange(0, len(examples), 2)[:200])
+    some = examples.take(np.arange(0, len(examples), 3)[:200])
     return some.synopses, Legal(some.legal, some.legal_offsets)
 
 
 @pytest.mark.parametrize("path", [LITE, FULL])
 def test_shipped_weights_know_their_ranges(path: Path) -> None:
     given = weights.load(path)
-    ranges = eight_bits.ranges_of(given)
+    ranges = ranges_of(given)
     assert ranges is not None
     for headset in given.architecture.headsets:
         for name in rounded_values(given, headset):
@@ -48,7 +50,7 @@ def test_almost_the_same_numbers(positions: tuple[np.ndarray, Legal]) -> None:
     features, legal = positions
     heads = {"policy": "Penumbra", "value": "All", "opponent": "Trout", "threads": 1}
     exact = OnnxEvaluator(given, **heads)  # type: ignore[arg-type]
-    rough = OnnxEvaluator(given, **heads, ranges=eight_bits.ranges_of(given))  # type: ignore[arg-type]
+    rough = OnnxEvaluator(given, **heads, ranges=ranges_of(given))  # type: ignore[arg-type]
     for opponent in (False, True):
         p, v = exact.evaluate(features, legal, opponent)
         q, w = rough.evaluate(features, legal, opponent)
@@ -62,7 +64,7 @@ def test_almost_the_same_numbers(positions: tuple[np.ndarray, Legal]) -> None:
 @fast
 def test_every_convolution_of_the_blocks_is_in_eight_bits(tmp_path: Path) -> None:
     given = some_weights()
-    ranges = eight_bits.ranges_of(eight_bits.with_ranges(given, synopses(32)))
+    ranges = ranges_of(eight_bits.with_ranges(given, synopses(32)))
     options = onnxruntime.SessionOptions()
     options.optimized_model_filepath = str(tmp_path / "optimised.onnx")
     model = build(given, "Top", "All", ranges).SerializeToString()
@@ -77,7 +79,7 @@ def test_ranges_are_written_with_an_export(tmp_path: Path) -> None:
     weights.save(some_weights(), tmp_path / "whole.safetensors")
     said = penumbra("export", tmp_path / "whole.safetensors", tmp_path / "play.safetensors")
     assert said.returncode == 0, said.stderr
-    found = eight_bits.ranges_of(weights.load(tmp_path / "play.safetensors"))
+    found = ranges_of(weights.load(tmp_path / "play.safetensors"))
     assert found is not None and set(found) >= set(rounded_values(some_weights(), "Trout"))
 
 
@@ -86,9 +88,10 @@ def test_who_computes_in_eight_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def evaluator(device: str) -> OnnxEvaluator:
         made = choice._evaluator(given, device, "Top", "Trout", 1)
-        assert isinstance(made, OnnxEvaluator)
-        return made
+        assert isinstance(made, Remembering) and isinstance(made.evaluator, OnnxEvaluator)
+        return made.evaluator
 
+    monkeypatch.setattr(vnni_evaluator, "is_possible", lambda weights: False)
     monkeypatch.setattr(eight_bits, "is_fast_here", lambda: True)
     assert evaluator("cpu").ranges is not None and evaluator("cpu32").ranges is None
     monkeypatch.setattr(eight_bits, "is_fast_here", lambda: False)
@@ -107,5 +110,5 @@ def test_which_weights_are_the_usual_ones() -> None:
 def test_a_header_that_cannot_be_read_is_refused() -> None:
     for bad in ("no", "[1]", '{"x": 1}'):
         with pytest.raises(WeightsError, match="ranges cannot be read"):
-            eight_bits.ranges_of(replace(some_weights(), about={"ranges": bad}))
-    assert eight_bits.ranges_of(some_weights()) is None
+            ranges_of(replace(some_weights(), about={"ranges": bad}))
+    assert ranges_of(some_weights()) is None

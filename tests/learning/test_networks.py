@@ -17,13 +17,15 @@ from penumbra.bench import network
 from penumbra.bench.search import middle_game
 from penumbra.core import Game
 from penumbra.dsmcp.domain import Legal
-from penumbra.network import choice, eight_bits, weights
+from penumbra.network import choice, eight_bits, vnni_evaluator, weights
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import Network, Norm, from_weights, to_weights
 from penumbra.network.model import unpack as unpack_with_torch
 from penumbra.network.onnx_evaluator import OnnxEvaluator, softmax, unpack
 from penumbra.network.onnx_graph import build
+from penumbra.network.remembering import Remembering
 from penumbra.network.torch_evaluator import TorchEvaluator
+from penumbra.network.vnni_evaluator import VnniEvaluator
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError
 from penumbra.players import registry
 from penumbra.players.configuration import Configuration
@@ -170,8 +172,9 @@ def test_the_opponent_recognised_decides_the_headset() -> None:
         return "Trout"
 
     evaluator = choice.network_evaluator(None, "cpu", recognise)
-    assert isinstance(evaluator, OnnxEvaluator)
-    assert (evaluator.policy, evaluator.value, evaluator.opponent) == ("Penumbra", "All", "Trout")
+    assert isinstance(evaluator, Remembering) and isinstance(evaluator.evaluator, OnnxEvaluator | VnniEvaluator)
+    asked = evaluator.evaluator
+    assert (asked.policy, asked.value, asked.opponent) == ("Penumbra", "All", "Trout")
     assert "StrangeFish" in seen[0]
     made = registry.make_evaluator(Configuration(device="cpu"), "TroutBot")
     assert made is evaluator  # shared by all games of the process
@@ -224,7 +227,8 @@ def test_the_bench_measures_both_networks(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(network, "BATCH", 4)
     monkeypatch.setattr(network, "OTHERS", (2,))
     rows = network.run(0.01)
-    kinds = ("", ".int8") if eight_bits.is_fast_here() else ("",)
+    fast, faster = eight_bits.is_fast_here(), vnni_evaluator.is_possible(weights.load(LITE))
+    kinds = ("", *([".int8"] if fast else []), *([".vnni"] if faster else []))
     names = [f"network.{name}{kind}{batch}" for name in ("lite", "full") for kind in kinds for batch in ("", ".2")]
     assert [row.name for row in rows] == names
     assert all(row.value > 0 and row.unit == "evaluations/s" for row in rows)

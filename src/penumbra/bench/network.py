@@ -7,16 +7,18 @@ eight bits it may be more than all of it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from penumbra.bench.report import Row, rate
 from penumbra.bench.search import middle_game
 from penumbra.core import threads
-from penumbra.dsmcp.domain import Legal
-from penumbra.network import eight_bits, weights
+from penumbra.dsmcp.domain import Evaluator, Legal
+from penumbra.network import eight_bits, vnni_evaluator, weights
 from penumbra.network.architecture import PLANES, Architecture
 from penumbra.network.onnx_evaluator import OnnxEvaluator
+from penumbra.network.rounding import ranges_of
 
 BATCH = 256
 OTHERS = (1, 64)  # batches that are measured as well
@@ -29,9 +31,7 @@ def run(seconds: float) -> list[Row]:
     limit = rate(_product(), seconds)
     for name, path in (("lite", weights.LITE), ("full", weights.FULL)):
         given = weights.load(path)
-        ranges = eight_bits.ranges_of(given) if eight_bits.is_fast_here() else None
-        for kind, held in (("", None), (".int8", ranges)) if ranges else (("", None),):
-            evaluator = OnnxEvaluator(given, threads=threads(), ranges=held)
+        for kind, evaluator in _evaluators(given).items():
             for batch in (BATCH, *OTHERS):
                 speed = _speed(evaluator, batch, seconds)
                 a = given.architecture
@@ -41,6 +41,18 @@ def run(seconds: float) -> list[Row]:
                 called = f"network.{name}{kind}" + ("" if batch == BATCH else f".{batch}")
                 rows.append(Row(called, speed, "evaluations/s", note=note))
     return rows
+
+
+def _evaluators(given: weights.Weights) -> dict[str, Evaluator]:
+    """In 32 bits by onnxruntime; where that is fast, in eight bits by it and by our own kernels."""
+    heads: dict[str, Any] = {"policy": "Top", "value": "All", "opponent": "Top", "threads": threads()}
+    found: dict[str, Evaluator] = {"": OnnxEvaluator(given, **heads)}
+    ranges = ranges_of(given)
+    if ranges and eight_bits.is_fast_here():
+        found[".int8"] = OnnxEvaluator(given, **heads, ranges=ranges)
+    if ranges and vnni_evaluator.is_possible(given):
+        found[".vnni"] = vnni_evaluator.VnniEvaluator(given, **heads, ranges=ranges)
+    return found
 
 
 def _product() -> Callable[[], int]:
@@ -53,7 +65,7 @@ def _product() -> Callable[[], int]:
     return work
 
 
-def _speed(evaluator: OnnxEvaluator, batch: int, seconds: float) -> float:
+def _speed(evaluator: Evaluator, batch: int, seconds: float) -> float:
     _, particles = middle_game(batch)
     features, legal = particles.synopsis(), Legal(*particles.legal())
     evaluator.evaluate(features, legal, False)  # warm

@@ -2,7 +2,7 @@
 
 Weights and evaluators are made once for each process and shared by all its games; with `device = "unix:SOCKET"` an
 inference process (`penumbra.network.shared`) has them, for the games of many. On a CPU that can do so fast they compute
-in eight bits; `device = "cpu32"` does not.
+in eight bits, by our own kernels or by onnxruntime; `device = "cpu32"` does not.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import functools
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from penumbra.core import threads
 from penumbra.dsmcp.domain import Evaluator
@@ -138,11 +139,15 @@ def _evaluator(weights: Weights, device: str, policy: str, opponent: str, cores:
         from penumbra.network.torch_evaluator import TorchEvaluator
 
         return TorchEvaluator(from_weights(weights), device, policy=policy, value=value, opponent=opponent)
-    from penumbra.network import eight_bits
-    from penumbra.network.onnx_evaluator import OnnxEvaluator
+    from penumbra.network import vnni_evaluator
     from penumbra.network.remembering import Remembering
+    from penumbra.network.rounding import ranges_of
 
-    ranges = eight_bits.ranges_of(weights) if device == "cpu" and eight_bits.is_fast_here() else None
-    return Remembering(
-        OnnxEvaluator(weights, policy=policy, value=value, opponent=opponent, threads=cores, ranges=ranges)
-    )
+    heads: dict[str, Any] = {"policy": policy, "value": value, "opponent": opponent, "threads": cores}
+    ranges = None if device == FLOAT else ranges_of(weights)
+    if ranges is not None and vnni_evaluator.is_possible(weights):
+        return Remembering(vnni_evaluator.VnniEvaluator(weights, **heads, ranges=ranges))
+    from penumbra.network.eight_bits import is_fast_here
+    from penumbra.network.onnx_evaluator import OnnxEvaluator
+
+    return Remembering(OnnxEvaluator(weights, **heads, ranges=ranges if is_fast_here() else None))

@@ -15,10 +15,10 @@ import onnxruntime
 from penumbra import _cpu
 from penumbra.dsmcp.domain import Features
 from penumbra.network.onnx_evaluator import unpack
-from penumbra.network.onnx_graph import Ranges, build, rounded_values
-from penumbra.network.weights import Weights, WeightsError
+from penumbra.network.onnx_graph import build, rounded_values
+from penumbra.network.rounding import KEY
+from penumbra.network.weights import Weights
 
-KEY = "ranges"  # in the header
 CUT_OFF = 0.001  # percent of the values, at either end
 BATCH = 64
 
@@ -26,17 +26,6 @@ BATCH = 64
 def is_fast_here() -> bool:
     """Whether this processor has instructions for it; without them it is slower, and sums may overflow."""
     return "vnni" in _cpu.features()
-
-
-def ranges_of(weights: Weights) -> Ranges | None:
-    """What the header says; None where nothing was measured."""
-    text = weights.about.get(KEY)
-    if text is None:
-        return None
-    try:
-        return {name: (float(least), float(largest)) for name, (least, largest) in json.loads(text).items()}
-    except (ValueError, TypeError, AttributeError):
-        raise WeightsError("the header's ranges cannot be read") from None
 
 
 def with_ranges(weights: Weights, synopses: Features) -> Weights:

@@ -3,13 +3,13 @@
 Batch normalisation is folded into the convolutions, so a block is two of them. Input `planes` is uint8[B, 104, 8, 8] of
 zeros and ones; outputs are `policy`, float[B, 4161] logits in the order of the action numbers, and `value`, float[B].
 
-In eight bits (`Ranges`) the blocks compute with uint8 activations and int8 weights, each output channel with a scale of
-its own; what the heads make of them is float. For a value x stands the whole number x / scale + zero, from 0 to 255.
+In eight bits (`Ranges`, see rounding.py) the blocks compute with uint8 activations and int8 weights; what the heads
+make of them is float.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from penumbra.core import ACTIONS
 from penumbra.network.architecture import PLANES
+from penumbra.network.rounding import Ranges, folded, rounded_weights, scale_and_zero
 from penumbra.network.weights import Weights, WeightsError
 
 OPSET, IR = 17, 8
-EPSILON = 1e-5  # of the normalisation
 Floats = NDArray[np.float32]
-Ranges = Mapping[str, tuple[float, float]]  # the least and the largest value that eight bits hold, by the node's name
 
 
 class Builder:
@@ -68,11 +67,7 @@ class Builder:
 
     def normalised(self, x: str, name: str) -> str:
         """A convolution of the model and the normalisation behind it."""
-        norm = f"{name}_norm"
-        scale = self.tensor(f"{norm}.weight") / np.sqrt(self.tensor(f"{norm}.running_var") + EPSILON)
-        bias = self.tensor(f"{norm}.bias") - self.tensor(f"{norm}.running_mean") * scale
-        weight = self.tensor(f"{name}.weight") * scale[:, None, None, None]
-        return self.convolution(x, name, weight.astype(np.float32), bias.astype(np.float32))
+        return self.convolution(x, name, *folded(self.weights, name))
 
     def plain(self, x: str, name: str) -> str:
         weight = self.tensor(f"{name}.weight")
@@ -112,10 +107,7 @@ class EightBits(Builder):
         return self.known("planes", "input", np.float32(1), 0)
 
     def rounded(self, x: str) -> str:
-        least, largest = self.ranges[x]
-        least, largest = min(least, 0.0), max(largest, 1e-6)
-        scale = np.float32((largest - least) / 255)
-        zero = round(-least / float(scale))
+        scale, zero = scale_and_zero(*self.ranges[x])
         pair = [self.constant(f"{x}.scale", scale), self.constant(f"{x}.zero", np.uint8(zero))]
         return self.known(self.node("QuantizeLinear", [x, *pair], f"{x}.whole"), f"{x}.rounded", scale, zero)
 
@@ -128,10 +120,12 @@ class EightBits(Builder):
     def parameters(self, x: str, name: str, weight: Floats, bias: Floats) -> list[str]:
         if not name.endswith((".first", ".second", ".shortcut")):  # of a head, not of a block
             return super().parameters(x, name, weight, bias)
-        scale = np.maximum(np.abs(weight).max(axis=(1, 2, 3)), 1e-9).astype(np.float32) / 127
-        whole = np.rint(weight / scale[:, None, None, None]).astype(np.int8)
+        whole, scale = rounded_weights(weight)
         of_bias = scale * self.scales[x]
-        parts = {"w": (whole, scale), "b": (np.rint(bias / of_bias).astype(np.int32), of_bias)}
+        parts: dict[str, tuple[NDArray[Any], Floats]] = {
+            "w": (whole, scale),
+            "b": (np.rint(bias / of_bias).astype(np.int32), of_bias),
+        }
         found = []
         for part, (numbers, scales) in parts.items():
             triple = [self.constant(f"{name}.{part}.whole", numbers), self.constant(f"{name}.{part}.scale", scales)]

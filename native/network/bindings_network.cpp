@@ -1,0 +1,118 @@
+// The module _vnni: networks in eight bits for processors with AVX-512 VNNI. Who loads it has asked _cpu first.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "network/eight_bits.h"
+#include "parallel.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace penumbra;
+
+namespace {
+
+template <class T>
+using Array = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
+using Floats = Array<float>;
+
+template <class T>
+std::vector<T> copied(const Array<T>& array, std::size_t size, const char* what) {
+  if (array.size() != size)
+    throw std::invalid_argument(std::string(what) + " has " + std::to_string(array.size()) + " numbers, not " +
+                                std::to_string(size));
+  return {array.data(), array.data() + size};
+}
+
+Convolution convolution(const nb::tuple& parts, std::size_t inputs, std::size_t outputs, std::size_t taps) {
+  return {copied(nb::cast<Array<std::int8_t>>(parts[0]), inputs * outputs * taps, "a convolution"),
+          copied(nb::cast<Floats>(parts[1]), outputs, "a convolution's scale"),
+          copied(nb::cast<Floats>(parts[2]), outputs, "a convolution's bias")};
+}
+
+Dense dense(const nb::tuple& parts, std::size_t width, std::size_t few, std::size_t hidden) {
+  return {copied(nb::cast<Floats>(parts[0]), width * few, "a head"),
+          copied(nb::cast<Floats>(parts[1]), few, "a head"),
+          copied(nb::cast<Floats>(parts[2]), 64 * few * hidden, "a head"),
+          copied(nb::cast<Floats>(parts[3]), hidden, "a head"),
+          copied(nb::cast<Floats>(parts[4]), hidden, "a head"),
+          nb::cast<float>(parts[5])};
+}
+
+template <class T>
+auto to_numpy(std::vector<T>&& values) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule keeper(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, keeper);
+}
+
+}  // namespace
+
+NB_MODULE(PENUMBRA_MODULE, m) {
+  m.def("set_threads", &set_threads, "n"_a, "Threads that evaluate, the calling one included.");
+  nb::class_<EightBitNetwork>(m, "Network", "A tower, the policy of one headset and the value of another.")
+      .def(
+          "__init__",
+          [](EightBitNetwork* self, std::size_t width, const nb::list& blocks, const Floats& policy,
+             const Floats& policy_bias, const nb::tuple& pass, const nb::tuple& value) {
+            if (width != 64 && width != 128)
+              throw std::invalid_argument("a network of " + std::to_string(width) + " channels; it can have 64 or 128");
+            if (blocks.size() < 2) throw std::invalid_argument("a network needs two blocks at least");
+            EightBitNetwork made;
+            made.width = static_cast<int>(width);
+            for (std::size_t i = 0; i < blocks.size(); ++i) {
+              const auto parts = nb::cast<nb::tuple>(blocks[i]);
+              Block block;
+              block.first = convolution(nb::cast<nb::tuple>(parts[0]), i == 0 ? 104 : width, width, 9);
+              block.second = convolution(nb::cast<nb::tuple>(parts[1]), width, width, 9);
+              if (i == 0) {
+                block.shortcut = convolution(nb::cast<nb::tuple>(parts[2]), 104, width, 1);
+              } else {
+                block.kept = nb::cast<float>(parts[2]);
+              }
+              made.tower.push_back(std::move(block));
+            }
+            made.policy_block = std::move(made.tower.back());
+            made.tower.pop_back();
+            made.policy = copied(policy, 65 * width, "the policy");
+            made.policy_bias = copied(policy_bias, 65, "the policy's bias");
+            made.pass = dense(pass, width, kPassChannels, kPassHidden);
+            made.value = dense(value, width, kValueChannels, kValueHidden);
+            new (self) EightBitNetwork(std::move(made));
+          },
+          "width"_a, "blocks"_a, "policy"_a, "policy_bias"_a, "pass_move"_a, "value"_a,
+          nb::sig("def __init__(self, width: int, blocks: list[typing.Any], "
+                  "policy: numpy.typing.NDArray[numpy.float32], policy_bias: numpy.typing.NDArray[numpy.float32], "
+                  "pass_move: tuple[typing.Any, ...], value: tuple[typing.Any, ...]) -> None"),
+          "Numbers as penumbra.network.vnni_evaluator packs them; the last block is the policy's.")
+      .def(
+          "evaluate",
+          [](const EightBitNetwork& self, nb::ndarray<const std::uint64_t, nb::shape<-1, 104>, nb::c_contig> planes,
+             nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig> actions,
+             nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig> offsets) {
+            const std::size_t rows = planes.shape(0);
+            if (offsets.size() != rows + 1 || offsets.data()[0] != 0 ||
+                offsets.data()[rows] != static_cast<std::int64_t>(actions.size()))
+              throw std::invalid_argument("the offsets are not those of the rows and the actions");
+            for (std::size_t i = 0; i < rows; ++i)
+              if (offsets.data()[i] > offsets.data()[i + 1]) throw std::invalid_argument("the offsets do not rise");
+            for (std::size_t i = 0; i < actions.size(); ++i)
+              if (actions.data()[i] < 0 || actions.data()[i] > 64 + 4096)
+                throw std::invalid_argument("there is no action " + std::to_string(actions.data()[i]));
+            std::vector<float> priors(actions.size()), values(rows);
+            if (rows) {
+              const nb::gil_scoped_release release;
+              self.evaluate({planes.data(), rows * 104}, {actions.data(), actions.size()}, {offsets.data(), rows + 1},
+                            priors.data(), values.data());
+            }
+            return nb::make_tuple(to_numpy(std::move(priors)), to_numpy(std::move(values)));
+          },
+          "planes"_a, "actions"_a, "offsets"_a,
+          nb::sig("def evaluate(self, planes: numpy.typing.NDArray[numpy.uint64], "
+                  "actions: numpy.typing.NDArray[numpy.int32], offsets: numpy.typing.NDArray[numpy.int64]) -> "
+                  "tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float32]]"),
+          "Priors along the legal actions of each row, and values from -1 to 1.");
+}

@@ -1,0 +1,121 @@
+"""Our own kernels in eight bits: the numbers of a slow version, near those of 32 bits, for any batch and threads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from penumbra.bench.middle_games import records, synopses
+from penumbra.dsmcp.domain import Legal
+from penumbra.network import choice, eight_bits, vnni_evaluator, weights
+from penumbra.network.architecture import Architecture
+from penumbra.network.model import Network, to_weights
+from penumbra.network.onnx_evaluator import OnnxEvaluator, unpack
+from penumbra.network.remembering import Remembering
+from penumbra.network.rounding import ranges_of
+from penumbra.network.vnni_evaluator import VnniEvaluator
+from penumbra.network.weights import FULL, LITE, Weights
+from penumbra.training.examples import ExampleSettings, make_examples
+from tests.oracles import eight_bits as slow
+
+pytestmark = pytest.mark.skipif(
+    not vnni_evaluator.is_possible(weights.load(LITE)), reason="this processor has no AVX-512 VNNI"
+)
+
+
+def random_weights(width: int, depth: int = 2) -> Weights:
+    torch.manual_seed(width)
+    network = Network(Architecture(width, depth, ("All", "Top", "Trout")))
+    for name, tensor in network.state_dict().items():
+        if "norm" in name and tensor.is_floating_point():
+            tensor.copy_(torch.rand_like(tensor) + 0.5)
+    return eight_bits.with_ranges(to_weights(network.eval(), {}), synopses(32))
+
+
+@pytest.fixture(scope="module")
+def positions() -> tuple[np.ndarray, Legal]:
+    examples = make_examples(records()[:12], ExampleSettings(cap=200, seed=9, settle=False))
+    some = examples.take(np.arange(0, len(examples), 3)[:203])
+    return some.synopses, Legal(some.legal, some.legal_offsets)
+
+
+def first_rows(positions: tuple[np.ndarray, Legal], n: int) -> tuple[np.ndarray, Legal]:
+    features, legal = positions
+    return features[:n], Legal(legal.actions[: legal.offsets[n]], legal.offsets[: n + 1])
+
+
+def evaluator(given: Weights, threads: int = 1) -> VnniEvaluator:
+    ranges = ranges_of(given)
+    assert ranges is not None
+    return VnniEvaluator(given, policy="Top", value="All", opponent="Trout", threads=threads, ranges=ranges)
+
+
+@pytest.mark.parametrize("width", vnni_evaluator.WIDTHS)
+def test_the_numbers_of_the_slow_version(width: int, positions: tuple[np.ndarray, Legal]) -> None:
+    given = random_weights(width)
+    features, legal = first_rows(positions, 12)
+    assert (legal.actions < 64).any() and (legal.actions == 64 + 4096).any()
+    ranges = dict(ranges_of(given) or {})
+    for opponent, headset in ((False, "Top"), (True, "Trout")):
+        priors, values = evaluator(given).evaluate(features, legal, opponent)
+        planes = unpack(features).astype(np.float64)
+        wanted, worth = slow.evaluate(given, ranges, headset, "All", planes, legal)
+        # A sum that lies between two bytes may be rounded either way.
+        np.testing.assert_allclose(priors, wanted, atol=2e-3)
+        np.testing.assert_allclose(values, worth, atol=2e-3)
+        assert np.abs(priors - wanted).mean() < 1e-4
+
+
+@pytest.mark.parametrize("path", [LITE, FULL])
+def test_nearer_to_32_bits_than_onnxruntime_in_eight(path: Path, positions: tuple[np.ndarray, Legal]) -> None:
+    given = weights.load(path)
+    features, legal = first_rows(positions, 120)
+    heads = {"policy": "Penumbra", "value": "All", "opponent": "Trout", "threads": 1}
+    exact = OnnxEvaluator(given, **heads)  # type: ignore[arg-type]
+    other = OnnxEvaluator(given, **heads, ranges=ranges_of(given))  # type: ignore[arg-type]
+    ours = VnniEvaluator(given, **heads, ranges=ranges_of(given))  # type: ignore[arg-type]
+    p, v = exact.evaluate(features, legal, False)
+
+    def divergence(q: np.ndarray) -> float:
+        return float((p * (np.log(p + 1e-9) - np.log(q + 1e-9))).sum() / len(features))
+
+    q, w = ours.evaluate(features, legal, False)
+    assert 0 < divergence(q) < min(0.02, 1.2 * divergence(other.evaluate(features, legal, False)[0]))
+    assert np.abs(v - w).mean() < 0.04
+
+
+def test_neither_the_batch_nor_the_threads_matter(positions: tuple[np.ndarray, Legal]) -> None:
+    features, legal = positions
+    given = weights.load(LITE)
+    whole = evaluator(given).evaluate(features, legal, False)
+    again = evaluator(given, threads=3).evaluate(features, legal, False)
+    for row in range(0, len(features), 17):
+        first, end = legal.offsets[row], legal.offsets[row + 1]
+        alone = Legal(legal.actions[first:end], np.array([0, end - first]))
+        priors, values = evaluator(given).evaluate(features[row : row + 1], alone, False)
+        np.testing.assert_array_equal(priors, whole[0][first:end])
+        assert values[0] == whole[1][row]
+    for one, other in zip(whole, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_bad_questions_are_refused(positions: tuple[np.ndarray, Legal]) -> None:
+    features, legal = first_rows(positions, 3)
+    made = evaluator(weights.load(LITE))
+    for bad, message in (
+        (Legal(legal.actions.copy(), legal.offsets[:-1]), "the offsets are not those"),
+        (Legal(np.full_like(legal.actions, 4161), legal.offsets), "there is no action 4161"),
+        (Legal(legal.actions, legal.offsets[[0, 2, 1, 3]]), "the offsets do not rise"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            made.evaluate(features, bad, False)
+
+
+def test_who_has_it() -> None:
+    given = weights.load(LITE)
+    made = choice._evaluator(given, "cpu", "Top", "Trout", 1)
+    assert isinstance(made, Remembering) and isinstance(made.evaluator, VnniEvaluator)
+    assert not vnni_evaluator.is_possible(to_weights(Network(Architecture(12, 2, ("All",)))))
