@@ -87,6 +87,6 @@ PRESETS: Mapping[str, Settings] = {
     "mixture": Settings(),
     "tree": Settings(m=math.inf),
     "cache": Settings(m=0.0),
-    "network": Settings(playouts=False),
+    "network": Settings(playouts=False, prudence=0.0),
     "simple": Settings(static_analysis=False, prudence=0.0),
 }
