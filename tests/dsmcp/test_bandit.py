@@ -18,6 +18,7 @@ from examples.phantom_tic_tac_toe.evaluators import LineEvaluator, UniformEvalua
 
 from penumbra.core import NodeTable, Paths
 from penumbra.dsmcp import Agent, Settings
+from penumbra.dsmcp.agent import PATIENCE
 from penumbra.dsmcp.bandit import bandit
 from penumbra.dsmcp.domain import Keys, Legal
 from penumbra.dsmcp.playouts import Budget, Root, Search, final_choice
@@ -412,15 +413,6 @@ def test_an_action_taken_before_weighs_less() -> None:
     assert drawn[0] == pytest.approx(2000, rel=0.15) and drawn[1] == pytest.approx(4000, rel=0.1)
 
 
-def test_what_was_taken_before_is_searched_less() -> None:
-    search, root, _ = search_from_start(FINE)
-    fresh = np.linspace(0.1, 1.0, len(root.actions), dtype=np.float32)
-    weighed = search.prepare_root(root.actions, FINE.b, fresh)
-    np.testing.assert_allclose(weighed.pi, root.pi * fresh / (root.pi * fresh).sum(), rtol=1e-5)
-    nothing = search.prepare_root(root.actions, FINE.b, np.zeros_like(fresh))
-    np.testing.assert_allclose(nothing.pi, root.pi, rtol=1e-5)
-
-
 def test_nothing_bad_is_done_because_everything_else_is_stale() -> None:
     N, Q, pi = [90, 5, 5], [63, 0.5, 3.2], [0.9, 0.05, 0.05]  # worth 0.7, 0.1 and 0.64
     assert choices(N, Q, pi, "total", fresh=[1, 1, 1]) == {0: 600}
@@ -434,8 +426,9 @@ def test_what_an_action_weighs_falls_with_the_times_it_was_taken() -> None:
     x = Situation(0, Side(0, 0), frozenset([Side(0, 0)]))
     agent = Agent(PhantomTicTacToe(), UniformEvaluator(), settings, x, Batch([Situation(1, Side(0, 0), frozenset())]))
     actions = np.array([3, 4, 5], np.int32)
-    fresh = agent.fresh(actions, {4: 1, 5: 3, 8: 7})
+    fresh = agent.fresh(actions, {3: PATIENCE, 4: PATIENCE + 1, 5: PATIENCE + 3, 8: PATIENCE + 7})
     assert fresh is not None and fresh.tolist() == [1.0, 0.5, 0.125]
+    assert agent.fresh(actions, {3: PATIENCE, 4: 1}) is None
     assert agent.fresh(actions, {}) is None and agent.fresh(actions, None) is None
     with pytest.raises(SettingsError, match="stale is 2"):
         settings.replace(stale=2.0)

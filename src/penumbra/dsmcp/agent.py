@@ -7,8 +7,8 @@ chooses actions within a budget of time or evaluations. While the opponent think
 
 Deviations from the paper: the root's statistics are fresh for each decision; refilling stops after a share of the
 step's time, since an evaluator may be slow; b and n_particles shrink with its measured speed for the same reason. An
-action that was taken before, and since which nothing happened, weighs less (`stale`), in π̄ and at the final choice:
-where neither player gets on, the same situation would else be answered the same way for ever.
+action that was taken often, and since which nothing happened, weighs less at the final choice (`stale`): where neither
+player gets on, the same situation would else be answered the same way for ever.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from penumbra.dsmcp.playouts import Budget, Counters, Root, Search, final_choice
 from penumbra.dsmcp.settings import Settings
 
 REFILL_SHARE = 1 / 3  # of a step's time
+PATIENCE = 4  # times that an action may be taken before it gets stale: to wait is often best
 LEAST_FRESH = 1e-6  # what an action weighs however often it was taken
 
 
@@ -126,9 +127,9 @@ class Agent(Generic[X, L]):
         search = Search(self.domain, self.evaluator, self.table, settings, self.rng, x, belief)
         search_began = time.monotonic()
         fresh = self.fresh(actions, taken)
-        root = search.prepare_root(actions, settings.b, fresh)
+        root = search.prepare_root(actions, settings.b)
         if not s.playouts:
-            action = policy_choice(root, s, self.rng)
+            action = policy_choice(root, s, self.rng, fresh)
             return self.decide(action, "policy", actions, began, root, search.counters)
         limit = nodes if nodes is not None else (1 if seconds is None else float("inf"))
         search.run(root, Budget(deadline, limit))
@@ -142,7 +143,9 @@ class Agent(Generic[X, L]):
         """What each action still weighs; None where all weigh the same."""
         if not taken or self.settings.stale == 1:
             return None
-        times = np.array([taken.get(action, 0) for action in actions.tolist()])
+        times = np.array([max(taken.get(action, 0) - PATIENCE, 0) for action in actions.tolist()])
+        if not times.any():
+            return None
         return np.asarray(np.maximum(self.settings.stale**times, LEAST_FRESH), np.float32)
 
     def refilled(self, n: int, began: float, seconds: float | None) -> L:

@@ -137,10 +137,8 @@ class Search(Generic[X, L]):
     def seed(self) -> int:
         return int(self.rng.integers(1 << 63))
 
-    def prepare_root(self, actions: Ints, rows: int, fresh: Floats | None = None) -> Root:
-        """π̄ and the average value over drawings of our ℓ-subset; one drawing where X fits into ℓ.
-
-        `fresh`, from 0 to 1 along the actions, is what they still weigh."""
+    def prepare_root(self, actions: Ints, rows: int) -> Root:
+        """π̄ and the average value over drawings of our ℓ-subset; one drawing where X fits into ℓ."""
         s = self.settings
         rows = 1 if self.domain.size(self.x) <= s.ell else rows
         batch = self.domain.draw(self.x, rows, s.ell, self.seed(), False, None)
@@ -148,10 +146,11 @@ class Search(Generic[X, L]):
         priors, values = self.evaluator.evaluate(self.domain.sigma(batch), legal, opponent=False)
         self.counters.nodes += rows
         pi = priors.reshape(rows, len(actions)).mean(axis=0, dtype=np.float64)
-        if self.settings.prudence:
-            danger = self.domain.danger(self.x, actions, self.seed())
-            pi = weighed(pi, None if danger is None else (1 - danger) ** self.settings.prudence)
-        return Root(self.seed(), actions, weighed(pi, fresh).astype(np.float32), float(values.mean()))
+        danger = self.domain.danger(self.x, actions, self.seed()) if s.prudence else None
+        if danger is not None and not (danger == 1).all():
+            pi *= (1 - danger) ** s.prudence
+            pi /= pi.sum()
+        return Root(self.seed(), actions, pi.astype(np.float32), float(values.mean()))
 
     def run(self, root: Root, budget: Budget) -> None:
         """Playouts until the budget is spent; at least one batch."""
@@ -269,27 +268,19 @@ class Search(Generic[X, L]):
         self.counters.known[min(t, 63)] += np.bincount(bins[known], minlength=8)
 
 
-def weighed(pi: npt.NDArray[np.float64], by: Floats | None) -> npt.NDArray[np.float64]:
-    """π̄ times something, adding up to one again; as it was where nothing is left."""
-    if by is None:
-        return pi
-    product = pi * by
-    return product / product.sum() if product.sum() > 0 else pi
-
-
 def final_choice(
     table: NodeTable, root: Root, settings: Settings, rng: np.random.Generator, fresh: Floats | None = None
 ) -> int:
     """The action to perform, among those visited; π̄ decides where none was, and between equals.
 
-    `fresh` is what actions still weigh, as π̄ knows already; it decides only between those that are worth about as much
-    as the best.
+    `fresh`, from 0 to 1 along the actions, is what they still weigh; it decides only between those that are worth about
+    as much as the best.
     """
     statistics = table.statistics(root.key, root.actions)  # [A, 3]: N, Q, least
     n, q = statistics[:, 0], statistics[:, 1]
     visited = n > 0
     if not visited.any():
-        return policy_choice(root, settings, rng)
+        return policy_choice(root, settings, rng, fresh)
     if settings.choice == "proportional":
         weights = np.where(visited, n if fresh is None else n * np.maximum(fresh, 1e-9), 0)
         return int(rng.choice(root.actions, p=weights / weights.sum()))
@@ -302,12 +293,12 @@ def final_choice(
     return int(root.actions[best[largest(root.pi[best], rng)]])
 
 
-def policy_choice(root: Root, settings: Settings, rng: np.random.Generator) -> int:
+def policy_choice(root: Root, settings: Settings, rng: np.random.Generator, fresh: Floats | None = None) -> int:
     """What π̄ says without playouts: its largest, or in proportion to it."""
+    pi = root.pi if fresh is None else root.pi * fresh
     if settings.choice == "proportional":
-        pi = root.pi.astype(np.float64)
-        return int(rng.choice(root.actions, p=pi / pi.sum()))
-    return int(root.actions[largest(root.pi, rng)])
+        return int(rng.choice(root.actions, p=pi.astype(np.float64) / pi.sum(dtype=np.float64)))
+    return int(root.actions[largest(pi, rng)])
 
 
 def largest(pi: Floats, rng: np.random.Generator) -> int:

@@ -41,7 +41,7 @@ class Settings:
     weigh_ended: bool = True  # a playout that ends counts once for every step it had left
     choice: Choice = "total"  # of the root's statistics; the paper takes the largest total
     prudence: float = 4.0  # π̄ of an action counts (1 - danger)^prudence, danger being where it may lose at once
-    stale: float = 0.5  # what an action still weighs for each time it was taken since anything happened; 1: as much
+    stale: float = 0.5  # what an action still weighs for each time past the fourth that it was taken; 1: as much
     cut: Cut = "random"  # how sets are cut to ℓ; keyed cuts repeat, so that nodes do
     static_analysis: bool = True
     playouts: bool = True  # without: the network's policy alone acts
