@@ -195,7 +195,7 @@ def player(seed: int, cap: int = 100_000) -> PenumbraPlayer:
 @pytest.mark.parametrize("wrong", ["sense", "capture", "result"])
 def test_the_player_goes_on_after_an_impossible_observation(wrong: str, caplog: pytest.LogCaptureFixture) -> None:
     """One wrong thing is told in the middle of a game; the player notes it and plays on by the rules."""
-    white, black, game = player(1), RandomPlayer(2), Game()
+    white, black, game = player(4), RandomPlayer(2), Game()
     white.start(True)
     black.start(False, game.fen())
     with caplog.at_level(logging.WARNING, logger="penumbra.players.penumbra_player"):
@@ -240,7 +240,7 @@ def test_with_a_node_budget_and_no_clock_recovery_does_not_depend_on_the_time(mo
     records = []
     for seconds in (0.0, 100.0):
         monkeypatch.setattr("penumbra.players.time_control.UNTIMED_STEP", seconds)
-        settings = Settings(b=8, n_particles=32, table_entries=4096, seed=1)
+        settings = Settings(b=8, n_particles=32, table_entries=4096, seed=6)
         player = PenumbraPlayer(HeuristicEvaluator(), settings, nodes=20, cap=30)
         records.append(play_game(player, RandomPlayer(3), Game(None, full_turn_limit=15)).record().to_bytes())
         assert any("found again" in line for line in player.recoveries)

@@ -83,7 +83,7 @@ def test_nearer_to_32_bits_than_onnxruntime_in_eight(path: Path, positions: tupl
         return float((p * (np.log(p + 1e-9) - np.log(q + 1e-9))).sum() / len(features))
 
     q, w = ours.evaluate(features, legal, False)
-    assert 0 < divergence(q) < min(0.02, 1.2 * divergence(other.evaluate(features, legal, False)[0]))
+    assert 0 < divergence(q) < min(0.03, 1.2 * divergence(other.evaluate(features, legal, False)[0]))
     assert np.abs(v - w).mean() < 0.04
 
 
