@@ -411,6 +411,7 @@ def test_an_action_taken_before_weighs_less() -> None:
     assert choices(N, Q, pi, "visits", fresh=[0.25, 1, 1]) == {1: 600}
     drawn = choices(N, Q, pi, "proportional", 6000, fresh=[0.2, 1, 1])
     assert drawn[0] == pytest.approx(2000, rel=0.15) and drawn[1] == pytest.approx(4000, rel=0.1)
+    assert choices([0] * 3, [0] * 3, pi, "total", fresh=[1, 1, 0.5]) == {1: 600}
 
 
 def test_nothing_bad_is_done_because_everything_else_is_stale() -> None:

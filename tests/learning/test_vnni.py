@@ -69,8 +69,10 @@ def test_the_numbers_of_the_slow_version(width: int, positions: tuple[np.ndarray
         assert np.abs(priors - wanted).mean() < 1e-4
 
 
-@pytest.mark.parametrize("path", [LITE, FULL])
-def test_nearer_to_32_bits_than_onnxruntime_in_eight(path: Path, positions: tuple[np.ndarray, Legal]) -> None:
+@pytest.mark.parametrize(("path", "most"), [(LITE, 0.02), (FULL, 0.025)])
+def test_as_near_to_32_bits_as_onnxruntime_in_eight(
+    path: Path, most: float, positions: tuple[np.ndarray, Legal]
+) -> None:
     given = weights.load(path)
     features, legal = first_rows(positions, 120)
     heads = {"policy": "Penumbra", "value": "All", "opponent": "Trout", "threads": 1}
@@ -83,7 +85,7 @@ def test_nearer_to_32_bits_than_onnxruntime_in_eight(path: Path, positions: tupl
         return float((p * (np.log(p + 1e-9) - np.log(q + 1e-9))).sum() / len(features))
 
     q, w = ours.evaluate(features, legal, False)
-    assert 0 < divergence(q) < min(0.03, 1.2 * divergence(other.evaluate(features, legal, False)[0]))
+    assert 0 < divergence(q) < min(most, 1.2 * divergence(other.evaluate(features, legal, False)[0]))
     assert np.abs(v - w).mean() < 0.04
 
 
