@@ -224,7 +224,7 @@ class PhantomTicTacToe:
         return np.array(cells(FULL & ~x.own.tried), np.int32), sure_win(x.own, x.others) if static_analysis else None
 
     def danger(self, x: Situation, actions: Ints, seed: int) -> Floats | None:
-        return None  # nobody asks: prudence is 0
+        return None  # not told
 
     def meets(self, particles: Batch, x: Situation) -> Flags:
         return np.array([row.own in x.others and x.own in row.others for row in particles.rows], np.bool_)
