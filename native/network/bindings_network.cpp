@@ -1,15 +1,8 @@
 // The module _vnni: networks in eight bits for processors with AVX-512 VNNI. Who loads it has asked _cpu first.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/vector.h>
-
-#include <stdexcept>
-#include <string>
-
+#include "bindings.h"
 #include "network/eight_bits.h"
 #include "parallel.h"
 
-namespace nb = nanobind;
 using namespace nb::literals;
 using namespace penumbra;
 
@@ -40,13 +33,6 @@ Dense dense(const nb::tuple& parts, std::size_t width, std::size_t few, std::siz
           copied(nb::cast<Floats>(parts[3]), hidden, "a head"),
           copied(nb::cast<Floats>(parts[4]), hidden, "a head"),
           nb::cast<float>(parts[5])};
-}
-
-template <class T>
-auto to_numpy(std::vector<T>&& values) {
-  auto* owned = new std::vector<T>(std::move(values));
-  nb::capsule keeper(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, keeper);
 }
 
 }  // namespace
@@ -100,7 +86,7 @@ NB_MODULE(PENUMBRA_MODULE, m) {
             for (std::size_t i = 0; i < rows; ++i)
               if (offsets.data()[i] > offsets.data()[i + 1]) throw std::invalid_argument("the offsets do not rise");
             for (std::size_t i = 0; i < actions.size(); ++i)
-              if (actions.data()[i] < 0 || actions.data()[i] > 64 + 4096)
+              if (actions.data()[i] < 0 || actions.data()[i] > kPassAction)
                 throw std::invalid_argument("there is no action " + std::to_string(actions.data()[i]));
             std::vector<float> priors(actions.size()), values(rows);
             if (rows) {
@@ -108,7 +94,8 @@ NB_MODULE(PENUMBRA_MODULE, m) {
               self.evaluate({planes.data(), rows * 104}, {actions.data(), actions.size()}, {offsets.data(), rows + 1},
                             priors.data(), values.data());
             }
-            return nb::make_tuple(to_numpy(std::move(priors)), to_numpy(std::move(values)));
+            const std::size_t n = actions.size();
+            return nb::make_tuple(to_numpy(std::move(priors), {n}), to_numpy(std::move(values), {rows}));
           },
           "planes"_a, "actions"_a, "offsets"_a,
           nb::sig("def evaluate(self, planes: numpy.typing.NDArray[numpy.uint64], "

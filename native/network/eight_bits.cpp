@@ -6,16 +6,16 @@
 #include <cmath>
 
 #include "parallel.h"
+#include "rbc/rules.h"
+#include "rbc/synopsis.h"
 
 namespace penumbra {
 
 namespace {
 
-constexpr int kPlanes = 104;
 constexpr int kSide = 10;               // of the board with its border
 constexpr int kPadded = kSide * kSide;  // squares
 constexpr int kBoardsAtOnce = 8;        // that go through a convolution while its weights are at hand
-constexpr int kSense = 64, kPass = 64 + 4096;
 
 constexpr int padded(int square) { return (square / 8 + 1) * kSide + square % 8 + 1; }
 
@@ -183,11 +183,12 @@ void run(const EightBitNetwork& network, const std::uint64_t* planes, std::span<
     float largest = -INFINITY, sum = 0;
     for (std::int64_t i = offsets[b]; i < offsets[b + 1]; ++i) {
       const int action = actions[i];
-      const int plane = action < kSense ? 64 : (action - kSense) % 64,
-                square = action < kSense ? action : (action - kSense) / 64;
-      priors[i] = action == kPass ? dense<kWidth, kPassChannels, kPassHidden>(network.pass, last)
-                                  : dot<kWidth>(&network.policy[plane * kWidth], wanted + padded(square) * kWidth) +
-                                        network.policy_bias[plane];
+      const int plane = action < kMoveBase ? 64 : (action - kMoveBase) % 64,
+                square = action < kMoveBase ? action : (action - kMoveBase) / 64;
+      priors[i] = action == kPassAction
+                      ? dense<kWidth, kPassChannels, kPassHidden>(network.pass, last)
+                      : dot<kWidth>(&network.policy[plane * kWidth], wanted + padded(square) * kWidth) +
+                            network.policy_bias[plane];
       largest = std::max(largest, priors[i]);
     }
     for (std::int64_t i = offsets[b]; i < offsets[b + 1]; ++i) sum += priors[i] = std::exp(priors[i] - largest);
