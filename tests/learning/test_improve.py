@@ -139,8 +139,36 @@ def test_one_step_that_was_all_but_impossible_does_not_outweigh_the_others() -> 
     played.advantage[:] = 1.0
     played.before[7], played.advantage[7] = -40.0, -1.0
     numbers = learner.update(played, None)
+    assert numbers is not None
     assert numbers["gain"] == pytest.approx((63 - MOST_RATIO) / 64, abs=0.01)  # and not -e^38
     assert numbers["divergence"] == pytest.approx(MOST_CHANGE**2 / 2 / 64, abs=0.01)
+
+
+def test_a_ratio_past_all_numbers_teaches_nothing_wrong() -> None:
+    learner = Learner(tiny(), replace(Improvement(), batch=64), "cpu")
+    played = learner.steps_of(own_games()).take(torch.arange(64))
+    played.advantage[:] = 1.0
+    played.before[7] = -200.0  # e^200 is infinite
+    numbers = learner.update(played, None)
+    assert numbers is not None and all(np.isfinite(list(numbers.values())))
+    assert all(parameter.isfinite().all() for parameter in learner.network.parameters())
+
+
+def test_an_update_without_a_finite_gradient_is_left_out() -> None:
+    learner = Learner(tiny(), replace(Improvement(), batch=64, epochs=2, most_divergence=10.0), "cpu")
+    played = learner.steps_of(own_games()).take(torch.arange(256))
+    played.outcome[7] = float("nan")
+    numbers = learner.learn(played, None)
+    assert (numbers.pop("updates"), numbers.pop("skipped")) == (6, 2)  # in each epoch the batch that has it
+    assert all(np.isfinite(list(numbers.values())))
+    assert all(parameter.isfinite().all() for parameter in learner.network.parameters())
+
+    before = {name: tensor.copy() for name, tensor in learner.weights(learner.network).tensors.items()}
+    played.outcome[:] = float("nan")
+    with pytest.raises(ValueError, match="no update of a round had a finite gradient"):
+        learner.learn(played, None)
+    for name, tensor in learner.weights(learner.network).tensors.items():
+        assert np.array_equal(tensor, before[name])
 
 
 def test_what_is_kept_is_a_running_mean_of_the_weights() -> None:

@@ -60,6 +60,7 @@ INTERRUPTED = 130
 PLAYING = "playing.safetensors"
 MOST_RATIO = 3.0
 MOST_CHANGE = 2.0  # of the logarithm of an action's probability, as far as it counts as divergence
+MOST_LOG_RATIO = 20.0  # e^88 is infinite, and nought times its gradient is no number
 SWITCH_SECONDS = 0.0005  # Python's own 0.005 make the learner wait for the thread that plays at every turn
 RAW = argparse.RawDescriptionHelpFormatter
 
@@ -129,7 +130,7 @@ class Learner:
 
     def learn(self, played: Steps, anchors: Table | None, left: float = 1.0) -> dict[str, float]:
         """The epochs of one round, with the share of the time that is left; means of what came of it."""
-        plan, seen = self.plan, list[dict[str, float]]()
+        plan, seen, skipped = self.plan, list[dict[str, float]](), 0
         gain = played.advantage
         played.advantage = (gain - gain.mean()) / (gain.std() + 1e-6)
         teaching = plan.teaching * max(0.0, 2 * left - 1) if self.teacher is not None else 0.0
@@ -141,17 +142,26 @@ class Learner:
                 rate = plan.learning_rate * (0.1 + 0.9 * left) * min(1.0, (self.updates + 1) / (plan.warm_up + 1))
                 for group in self.optimizer.param_groups:
                     group["lr"] = rate
-                seen.append(self.update(played.take(some), anchors, teaching))
-                if seen[-1]["divergence"] > plan.most_divergence * (1 + 9 * teaching):
+                numbers = self.update(played.take(some), anchors, teaching)
+                if numbers is None:
+                    skipped += 1
+                    continue
+                seen.append(numbers)
+                if numbers["divergence"] > plan.most_divergence * (1 + 9 * teaching):
                     break
             else:
                 continue
             break
+        if not seen:
+            raise ValueError("no update of a round had a finite gradient; the weights are as before")
         means = {name: float(np.mean([parts[name] for parts in seen])) for name in seen[0]}
-        return {"updates": len(seen), **means}
+        return {"updates": len(seen), "skipped": skipped, **means}
 
-    def update(self, batch: Steps, anchors: Table | None, teaching: float = 0.0) -> dict[str, float]:
-        """One step of the optimiser: the own headset, the value of `All`, every other time one that imitates."""
+    def update(self, batch: Steps, anchors: Table | None, teaching: float = 0.0) -> dict[str, float] | None:
+        """One step of the optimiser: the own headset, the value of `All`, every other time one that imitates.
+
+        Where the gradient is not finite nothing is learned, and the answer is None.
+        """
         plan = self.plan
         self.optimizer.zero_grad(set_to_none=True)
         x = self.network.tower(network_input(batch.planes))
@@ -159,7 +169,8 @@ class Learner:
         policy, value = self.network.headset(HEADSET).predict(x)
         logs = log_policy(policy, batch.legal)
         now = logs.gather(1, target[:, None]).squeeze(1)
-        ratio = torch.exp(now - batch.before)
+        change = now - batch.before
+        ratio = torch.exp(change.clamp(max=MOST_LOG_RATIO))
         gain = batch.advantage
         bounded = torch.where(gain < 0, ratio.clamp(max=MOST_RATIO), ratio)
         surrogate = torch.minimum(bounded * gain, ratio.clamp(1 - plan.clip, 1 + plan.clip) * gain).mean()
@@ -174,13 +185,17 @@ class Learner:
         loss.backward()
         if anchors is not None and self.updates % 2:
             self.imitate(anchors)
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        if not norm.isfinite():
+            least, most = change.detach().aminmax()
+            print(f"an update is left out, its gradient is not finite: loss {loss:.4g}, ln ρ {least:.4g} to {most:.4g}")
+            return None
         self.optimizer.step()
         self.mean.update_parameters(self.network)
         self.updates += 1
         with torch.no_grad():
-            change = (now - batch.before).clamp(-MOST_CHANGE, MOST_CHANGE)
-            divergence = change.square().mean() / 2  # of the second order, and no one step decides it
+            # Of the second order, and no one step decides it.
+            divergence = change.clamp(-MOST_CHANGE, MOST_CHANGE).square().mean() / 2
             clipped = ((ratio - 1).abs() > plan.clip).float().mean()
         numbers = torch.stack([divergence, clipped, entropy, value_loss, surrogate]).tolist()
         return dict(zip(("divergence", "clipped", "entropy", "value", "gain"), numbers, strict=True))
