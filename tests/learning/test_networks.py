@@ -35,10 +35,10 @@ from tests.learning.games import make_archive, write_recipe
 ROWS = 17
 
 
-def some_weights(seed: int = 1) -> Weights:
+def some_weights(width: int = 12) -> Weights:
     """A small network whose normalisation has statistics that matter."""
-    torch.manual_seed(seed)
-    network = Network(Architecture(12, 2, ("All", "Top", "Trout")))
+    torch.manual_seed(width)
+    network = Network(Architecture(width, 2, ("All", "Top", "Trout")))
     for name, tensor in network.state_dict().items():
         if "norm" in name and tensor.is_floating_point():
             tensor.copy_(torch.rand_like(tensor) + 0.5)
@@ -143,6 +143,18 @@ def test_weights_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         with pytest.raises(WeightsError) as error:
             weights.load(path)
         assert message in str(error.value) and str(path) in str(error.value)
+    spoilt = some_weights()
+    for bad in (float("nan"), 1e5):  # which is infinite in half precision
+        spoilt.tensors["tower.0.first.weight"].flat[5] = bad
+        path.unlink(missing_ok=True)
+        with pytest.raises(WeightsError, match=r"tower.0.first.weight holds numbers that are not finite"):
+            weights.save(spoilt, path)
+        assert not path.exists()
+    one = np.float16(given.tensors["headsets.Top.policy.bias"][:4]).tobytes()
+    assert whole.count(one) == 1
+    path.write_bytes(whole.replace(one, np.float16([np.inf] * 4).tobytes()))
+    with pytest.raises(WeightsError, match=r"headsets.Top.policy.bias holds numbers that are not finite"):
+        weights.load(path)
     with pytest.raises(WeightsError, match="no weights"):
         choice.network_evaluator(str(tmp_path / "none"), "cpu", lambda headsets: "Top")
     with pytest.raises(WeightsError, match="no headset 'Human'"):

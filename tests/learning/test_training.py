@@ -178,6 +178,23 @@ def test_a_full_disk_leaves_the_old_checkpoint(
     assert [path.name for path in tmp_path.glob("*.p*t")] == ["checkpoint.pt"]
 
 
+def test_a_loss_that_is_no_number_ends_training_and_leaves_the_old_checkpoint(
+    recipe: Recipe, table: Table, tmp_path: Path
+) -> None:
+    trainer = Trainer(recipe, "cpu")
+    trainer.save(tmp_path / "checkpoint.pt")
+    before = (tmp_path / "checkpoint.pt").read_bytes()
+    with torch.no_grad():
+        trainer.network.headset("Wild").policy.bias[3] = float("nan")
+    with pytest.raises(CheckpointError, match="no longer finite; the checkpoint before them stays"):
+        trainer.save(tmp_path / "checkpoint.pt")
+    assert (tmp_path / "checkpoint.pt").read_bytes() == before
+    with torch.no_grad():
+        trainer.network.tower[0].first.weight[0] = float("inf")
+    with pytest.raises(CheckpointError, match=r"step 1: the loss of \w+ is not finite"):
+        trainer.train(table, silent, every=1)
+
+
 def test_recalibration_takes_the_statistics_of_all(recipe: Recipe, table: Table) -> None:
     trainer = Trainer(recipe, "cpu")
     norm = trainer.network.tower[0].first_norm

@@ -6,33 +6,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from penumbra.bench.middle_games import records, synopses
 from penumbra.dsmcp.domain import Legal
 from penumbra.network import choice, eight_bits, vnni_evaluator, weights
-from penumbra.network.architecture import Architecture
-from penumbra.network.model import Network, to_weights
 from penumbra.network.onnx_evaluator import OnnxEvaluator, unpack
 from penumbra.network.remembering import Remembering
 from penumbra.network.rounding import ranges_of
 from penumbra.network.vnni_evaluator import VnniEvaluator
 from penumbra.network.weights import FULL, LITE, Weights
 from penumbra.training.examples import ExampleSettings, make_examples
+from tests.learning.test_networks import some_weights
 from tests.oracles import eight_bits as slow
 
 pytestmark = pytest.mark.skipif(
     not vnni_evaluator.is_possible(weights.load(LITE)), reason="this processor has no AVX-512 VNNI"
 )
-
-
-def random_weights(width: int, depth: int = 2) -> Weights:
-    torch.manual_seed(width)
-    network = Network(Architecture(width, depth, ("All", "Top", "Trout")))
-    for name, tensor in network.state_dict().items():
-        if "norm" in name and tensor.is_floating_point():
-            tensor.copy_(torch.rand_like(tensor) + 0.5)
-    return eight_bits.with_ranges(to_weights(network.eval(), {}), synopses(32))
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +44,7 @@ def evaluator(given: Weights, threads: int = 1) -> VnniEvaluator:
 
 @pytest.mark.parametrize("width", vnni_evaluator.WIDTHS)
 def test_the_numbers_of_the_slow_version(width: int, positions: tuple[np.ndarray, Legal]) -> None:
-    given = random_weights(width)
+    given = eight_bits.with_ranges(some_weights(width), synopses(32))
     features, legal = first_rows(positions, 12)
     assert (legal.actions < 64).any() and (legal.actions == 64 + 4096).any()
     ranges = dict(ranges_of(given) or {})
@@ -120,4 +109,4 @@ def test_who_has_it() -> None:
     given = weights.load(LITE)
     made = choice._evaluator(given, "cpu", "Top", "Trout", 1)
     assert isinstance(made, Remembering) and isinstance(made.evaluator, VnniEvaluator)
-    assert not vnni_evaluator.is_possible(to_weights(Network(Architecture(12, 2, ("All",)))))
+    assert not vnni_evaluator.is_possible(some_weights(width=12))

@@ -56,7 +56,7 @@ def for_play(weights: Weights) -> Weights:
 
 
 def save(weights: Weights, path: Path) -> None:
-    """Writes the file in half precision, whole or not at all."""
+    """Writes the file in half precision, whole or not at all; `WeightsError` also where numbers are none."""
     a = weights.architecture
     header = {
         **weights.about,
@@ -65,10 +65,12 @@ def save(weights: Weights, path: Path) -> None:
         "headsets": json.dumps(a.headsets),
         "planes": str(PLANES),
     }
-    tensors = {
-        name: np.ascontiguousarray(tensor.astype(np.float16) if tensor.dtype.kind == "f" else tensor)
-        for name, tensor in weights.tensors.items()
-    }
+    with np.errstate(over="ignore"):  # what is too large is refused below
+        tensors = {
+            name: np.ascontiguousarray(tensor.astype(np.float16) if tensor.dtype.kind == "f" else tensor)
+            for name, tensor in weights.tensors.items()
+        }
+    _check_numbers(tensors, path)
     unfinished = path.with_suffix(".part")
     try:
         save_file(tensors, unfinished, header)
@@ -90,6 +92,7 @@ def load(path: str | Path) -> Weights:
     if header.get("format") != FORMAT or header.get("planes") != str(PLANES):
         found = f"{header.get('format')!r}, {header.get('planes')} planes"
         raise WeightsError(f"{path}: not weights of this version ({found})")
+    _check_numbers(tensors, path)
     try:
         sizes, headsets = json.loads(header["architecture"]), tuple(json.loads(header["headsets"]))
         architecture = Architecture(sizes["n_width"], sizes["n_depth"], headsets)
@@ -100,6 +103,13 @@ def load(path: str | Path) -> Weights:
     )
     _check(weights, path)
     return weights
+
+
+def _check_numbers(tensors: Tensors, path: str | Path) -> None:
+    """A single number that is infinite or none spoils all that the network says."""
+    for name, tensor in tensors.items():
+        if tensor.dtype.kind == "f" and not np.isfinite(tensor).all():
+            raise WeightsError(f"{path}: {name} holds numbers that are not finite in half precision")
 
 
 def _check(weights: Weights, path: str | Path) -> None:

@@ -89,6 +89,8 @@ class Trainer:
                 now = time.monotonic()
                 self.seconds += now - last
                 rate = (self.step - last_step) * t.batch * processes() / (now - last)
+                if not all(map(math.isfinite, numbers.values())):
+                    raise CheckpointError(f"step {self.step}: the loss of {name} is not finite; learn at a lower rate")
                 log({"step": self.step, "seconds": self.seconds, "examples/s": rate, "headset": name, **numbers})
                 last, last_step = now, self.step
                 if each is not None:
@@ -138,7 +140,9 @@ class Trainer:
             norm.momentum = momentum
 
     def save(self, path: Path) -> None:
-        """Writes a checkpoint, whole or not at all: on a full disk the old one stays."""
+        """Writes a checkpoint, whole or not at all: on a full disk, or of what is spoilt, the old one stays."""
+        if not all(bool(parameter.isfinite().all()) for parameter in self.network.parameters()):
+            raise CheckpointError(f"{path}: weights are no longer finite; the checkpoint before them stays")
         state = {
             "recipe": asdict(self.recipe) | {"plans": {n: asdict(p) for n, p in self.recipe.plans.items()}},
             "network": self.network.state_dict(),
