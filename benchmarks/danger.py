@@ -41,7 +41,7 @@ def dangers(record: GameRecord, color: bool) -> Iterator[tuple[float, float, boo
             states = tracker.current
             some = states if len(states) <= DANGER_STATES else states.sample(DANGER_STATES, 1)
             actions = np.array(game.legal_actions(), np.int32)
-            danger = core.perils(some, actions)[1]
+            danger = core.danger(some, actions)
             chosen = float(danger[actions == code_to_action(code)][0])
             yield chosen, float(danger.min()), lost and i == len(moves) - 2
         _, capture = game.move(code_to_action(code), code >> 12)

@@ -41,8 +41,7 @@ void bind_engine(nb::module_& m) {
         std::vector<Move> requests;
         for (std::size_t i = 0; i < actions.shape(0); ++i) {
           const int action = actions.data()[i];
-          if (action < kMoveBase || action > kPassAction ||
-              (action != kPassAction && !is_listed(set.own(), move_of(action))))
+          if (!is_move(set.own(), action))
             throw std::invalid_argument("action " + std::to_string(action) + " is not a listed move");
           requests.push_back(move_of(action));
         }

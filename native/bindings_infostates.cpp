@@ -283,30 +283,25 @@ void bind_batch(nb::module_& m) {
       nb::sig("def settle_set(set: StateSet, step: int, senses: bool = True) -> tuple[int, int, int]"),
       "Infostates.settle for a whole set.");
   m.def(
-      "perils",
+      "danger",
       [](const StateSet& set, const IntArray& moves) {
         if (set.owner() != set.turn()) throw std::invalid_argument("the owner of the set is not to move");
         const std::span<const Action> asked{moves.data(), moves.size()};
         for (const Action move : asked)
-          if (move < kMoveBase || move > kPassAction || (move != kPassAction && !is_listed(set.own(), move_of(move))))
-            throw std::invalid_argument("action " + std::to_string(move) + " is no move of the owner's");
-        std::vector<float> wins(moves.size()), losses(moves.size());
+          if (!is_move(set.own(), move))
+            throw std::invalid_argument("action " + std::to_string(move) + " is not a listed move");
+        std::vector<float> shares;
         {
           const nb::gil_scoped_release release;
-          const std::vector<Peril> found = perils(set.own(), {set.members().data(), set.size()}, asked);
-          for (std::size_t i = 0; i < found.size(); ++i) {
-            wins[i] = found[i].win;
-            losses[i] = found[i].loss;
-          }
+          shares = danger(set.own(), {set.members().data(), set.size()}, asked);
         }
-        const std::size_t n = moves.size();
-        return nb::make_tuple(to_numpy(std::move(wins), {n}), to_numpy(std::move(losses), {n}));
+        return to_numpy(std::move(shares), {moves.size()});
       },
       "set"_a, "moves"_a,
-      nb::sig("def perils(set: StateSet, moves: numpy.typing.NDArray[numpy.int32]) -> "
-              "tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float32]]"),
-      "Of each move, shares of the states: in which it takes the king, and in which it leaves the owner's where the "
-      "opponent can take it at once.");
+      nb::sig("def danger(set: StateSet, moves: numpy.typing.NDArray[numpy.int32]) -> "
+              "numpy.typing.NDArray[numpy.float32]"),
+      "Of each move of the owner's the share of the states in which it leaves the king where the opponent can take it "
+      "at once.");
 }
 
 template <class T>

@@ -276,9 +276,7 @@ void check_row(const Infostates& actor, const Infostates& other, int row, Action
   if (actor.find(row, other.own[row]) < 0) refuse(row, "the actor's set does not hold the true state");
   if (other.find(row, actor.own[row]) < 0) refuse(row, "the other player's set does not hold the true state");
   const bool is_sense = action >= 0 && action < kMoveBase;
-  const bool is_move = action == kPassAction ||
-                       (action >= kMoveBase && action < kPassAction && is_listed(actor.own[row], move_of(action)));
-  if (!(actor.step(row) == Step::kSense ? is_sense : is_move))
+  if (!(actor.step(row) == Step::kSense ? is_sense : is_move(actor.own[row], action)))
     refuse(row, "action " + std::to_string(action) + " is not legal");
 }
 

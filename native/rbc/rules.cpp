@@ -83,6 +83,10 @@ bool is_listed(const Side& mover, Move request) {
   return promotion >= kKnight && promotion <= kQueen && mover.kind_at(from) == kPawn && rank_of(to) == 7;
 }
 
+bool is_move(const Side& mover, Action action) {
+  return action == kPassAction || (action >= kMoveBase && action < kPassAction && is_listed(mover, move_of(action)));
+}
+
 void list_requests(const Side& mover, std::vector<Move>& requests) {
   requests.clear();
   for_each(mover.occupied(), [&](Square from) {

@@ -55,6 +55,9 @@ struct Obstacles {
 // Is the move on the list a player sees, which depends on its own pieces alone? Promotion 0 stands for a queen.
 bool is_listed(const Side& mover, Move request);
 
+// Is the action such a move, or the pass?
+bool is_move(const Side& mover, Action action);
+
 // All listed moves, each from-to pair once (promotions without their piece), without the pass.
 void list_requests(const Side& mover, std::vector<Move>& requests);
 

@@ -241,25 +241,18 @@ Action exposed_king(const Side& own, std::span<const Side> opponents) {
   return lowest;
 }
 
-std::vector<Peril> perils(const Side& own, std::span<const Side> opponents, std::span<const Action> moves) {
-  std::vector<Peril> out(moves.size());
+std::vector<float> danger(const Side& own, std::span<const Side> opponents, std::span<const Action> moves) {
+  std::vector<float> out(moves.size());
   for (const Side& opponent : opponents) {
     const Obstacles obstacles = Obstacles::of(opponent);
     for (std::size_t i = 0; i < moves.size(); ++i) {
       const Outcome outcome = resolve(own, obstacles, move_of(moves[i]));
       Side mover = own, other = opponent;
       play(mover, other, outcome);
-      if (!other.king()) {
-        ++out[i].win;
-      } else if (king_in_reach(other, mover)) {
-        ++out[i].loss;
-      }
+      if (other.king() && king_in_reach(other, mover)) ++out[i];
     }
   }
-  for (Peril& peril : out) {
-    peril.win /= static_cast<float>(opponents.size());
-    peril.loss /= static_cast<float>(opponents.size());
-  }
+  for (float& share : out) share /= static_cast<float>(opponents.size());
   return out;
 }
 

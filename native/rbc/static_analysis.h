@@ -27,13 +27,8 @@ Action sure_sense(const Side& own, std::span<const Side> opponents);
 // action of the opponent's view); kNoAction otherwise.
 Action exposed_king(const Side& own, std::span<const Side> opponents);
 
-// What a move does to the two kings, as shares of the states: in `win` of them it takes the opponent's, in `loss` of them
-// it leaves our own where the opponent can take it at once.
-struct Peril {
-  float win = 0, loss = 0;
-};
-
-std::vector<Peril> perils(const Side& own, std::span<const Side> opponents, std::span<const Action> moves);
+// Of each move the share of the states in which it leaves our king where the opponent can take it at once.
+std::vector<float> danger(const Side& own, std::span<const Side> opponents, std::span<const Action> moves);
 
 struct Settlement {
   Bitboard senses = ~Bitboard{0};

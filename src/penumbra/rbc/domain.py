@@ -149,7 +149,7 @@ class ReconBlindChess:
         if x.kind != MOVE:
             return None
         some = x.states if len(x.states) <= DANGER_STATES else x.states.sample(DANGER_STATES, seed)
-        return core.perils(some, actions)[1]
+        return core.danger(some, actions)
 
     def meets(self, particles: Infostates, x: Situation) -> Flags:
         return core.meets(particles, x.states).astype(np.bool_)
