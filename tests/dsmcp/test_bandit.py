@@ -18,7 +18,7 @@ from examples.phantom_tic_tac_toe.evaluators import LineEvaluator, UniformEvalua
 
 from penumbra.core import NodeTable, Paths
 from penumbra.dsmcp import Agent, Settings
-from penumbra.dsmcp.agent import PATIENCE
+from penumbra.dsmcp.agent import PATIENCE, WAITING
 from penumbra.dsmcp.bandit import bandit
 from penumbra.dsmcp.domain import Keys, Legal
 from penumbra.dsmcp.playouts import Budget, Root, Search, final_choice
@@ -399,6 +399,7 @@ def test_the_final_choice_by_each_rule() -> None:
     assert choices(N, Q, pi, "total") == {0: 600}
     assert choices(N, Q, pi, "visits") == {0: 600}
     assert choices(N, Q, pi, "mean") == {2: 600}
+    assert choices(N, Q, pi, "bound") == {1: 600}  # 0.4 - 1 / √10, 0.9 - 1 / 2 and 0.95 - 1
     drawn = choices(N, Q, pi, "proportional", 6000)
     for action, n in enumerate(N):
         assert drawn[action] == pytest.approx(400 * n, rel=0.15)
@@ -414,6 +415,15 @@ def test_an_action_taken_before_weighs_less() -> None:
     assert choices([0] * 3, [0] * 3, pi, "total", fresh=[1, 1, 0.5]) == {1: 600}
 
 
+def test_the_root_is_explored_by_a_flatter_policy() -> None:
+    root = Root(KEY, np.arange(3, dtype=np.int32), np.array([0.81, 0.16, 0.01], np.float32), 0.0)
+    assert root.flattened(1) is root.pi
+    np.testing.assert_allclose(root.flattened(2), np.array([9, 4, 1]) / 14, rtol=1e-6)
+    assert Settings(temperature=0.5).temperature == 0.5
+    with pytest.raises(SettingsError, match="temperature is 0"):
+        Settings(temperature=0)
+
+
 def test_nothing_bad_is_done_because_everything_else_is_stale() -> None:
     N, Q, pi = [90, 5, 5], [63, 0.5, 3.2], [0.9, 0.05, 0.05]  # worth 0.7, 0.1 and 0.64
     assert choices(N, Q, pi, "total", fresh=[1, 1, 1]) == {0: 600}
@@ -427,8 +437,12 @@ def test_what_an_action_weighs_falls_with_the_times_it_was_taken() -> None:
     x = Situation(0, Side(0, 0), frozenset([Side(0, 0)]))
     agent = Agent(PhantomTicTacToe(), UniformEvaluator(), settings, x, Batch([Situation(1, Side(0, 0), frozenset())]))
     actions = np.array([3, 4, 5], np.int32)
-    fresh = agent.fresh(actions, {3: PATIENCE, 4: PATIENCE + 1, 5: PATIENCE + 3, 8: PATIENCE + 7})
+    taken = {3: PATIENCE, 4: PATIENCE + 1, 5: PATIENCE + 3, 8: 2}
+    fresh = agent.fresh(actions, taken)
     assert fresh is not None and fresh.tolist() == [1.0, 0.5, 0.125]
+    taken[8] += WAITING - sum(taken.values())
+    fresh = agent.fresh(actions, taken)
+    assert fresh is not None and fresh.tolist() == [0.5 ** taken[a] for a in (3, 4, 5)]
     assert agent.fresh(actions, {3: PATIENCE, 4: 1}) is None
     assert agent.fresh(actions, {}) is None and agent.fresh(actions, None) is None
     with pytest.raises(SettingsError, match="stale is 2"):

@@ -43,6 +43,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "memory in the key": {"memory_in_key": True},
     "by mean": {"choice": "mean"},
     "by visits": {"choice": "visits"},
+    "by what the mean surely is": {"choice": "bound"},
+    "flat at the root": {"temperature": 3.0, "choice": "bound", "in_flight": 2},
     "by lot": {"choice": "proportional"},
 }
 

@@ -20,6 +20,7 @@ from typing import Generic
 import numpy as np
 
 from penumbra.dsmcp.domain import Domain, Evaluator, Features, Floats, Ints, L, Legal, X
+from penumbra.dsmcp.playouts import DOUBT
 from penumbra.dsmcp.settings import Settings
 
 Node = int  # the key of an information state
@@ -235,8 +236,12 @@ class Transcription(Generic[X, L]):
         if danger is not None and not (danger == 1).all():
             mean = mean * (1 - danger) ** s.prudence
             mean = mean / mean.sum()
-        pi = mean.astype(np.float32).tolist()
-        root = self.seed(), [int(a) for a in actions], pi, float(np.float32((1 + float(values.mean())) / 2))
+        pi = mean.astype(np.float32)
+        flat = pi
+        if s.temperature != 1:
+            flat = pi.astype(np.float64) ** (1 / s.temperature)
+            flat = (flat / flat.sum()).astype(np.float32)
+        root = self.seed(), [int(a) for a in actions], flat.tolist(), float(np.float32((1 + float(values.mean())) / 2))
 
         under_way: deque[tuple[Generator[Question, Answer, None], Question]] = deque()
         launched = 0
@@ -254,7 +259,7 @@ class Transcription(Generic[X, L]):
                 under_way.append((playouts, playouts.send(self.evaluator.evaluate(*question))))
             except StopIteration:
                 continue
-        return self.final_choice(root[0], root[1], pi)
+        return self.final_choice(root[0], root[1], pi.tolist())
 
     def playouts(
         self, x: X, root: tuple[Node, list[int], list[float], float], salt: int
@@ -360,7 +365,8 @@ class Transcription(Generic[X, L]):
         if self.s.choice == "proportional":
             return int(self.rng.choice(actions, p=np.array(N) / sum(N)))
         means = [q / n if n else 0.0 for q, n in zip(Q, N, strict=True)]
-        score = {"total": Q, "visits": N, "mean": means}[self.s.choice]
+        bounds = [max(mean - DOUBT / math.sqrt(n), 1e-9) if n else 0.0 for mean, n in zip(means, N, strict=True)]
+        score = {"total": Q, "visits": N, "mean": means, "bound": bounds}[self.s.choice]
         best = [i for i in visited if score[i] == max(score[v] for v in visited)]
         best = [i for i in best if pi[i] == max(pi[b] for b in best)]
         return actions[int(self.rng.choice(best))]

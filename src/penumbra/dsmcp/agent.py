@@ -8,7 +8,8 @@ chooses actions within a budget of time or evaluations. While the opponent think
 Deviations from the paper: the root's statistics are fresh for each decision; refilling stops after a share of the
 step's time, since an evaluator may be slow; b and n_particles shrink with its measured speed for the same reason. An
 action that was taken often, and since which nothing happened, weighs less at the final choice (`stale`): where neither
-player gets on, the same situation would else be answered the same way for ever.
+player gets on, the same situation would else be answered the same way for ever. To wait is often best, so this begins
+late; but who has waited too long weighs π̄ too, or the search would look at nothing but other ways of waiting.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from penumbra.dsmcp.playouts import Budget, Counters, Root, Search, final_choice
 from penumbra.dsmcp.settings import Settings
 
 REFILL_SHARE = 1 / 3  # of a step's time
-PATIENCE = 4  # times that an action may be taken before it gets stale: to wait is often best
+PATIENCE = 4  # times that an action may be taken before it gets stale
+WAITING = 25  # actions since anything happened; from then on there is no patience
 LEAST_FRESH = 1e-6  # what an action weighs however often it was taken
 
 
@@ -127,7 +129,7 @@ class Agent(Generic[X, L]):
         search = Search(self.domain, self.evaluator, self.table, settings, self.rng, x, belief)
         search_began = time.monotonic()
         fresh = self.fresh(actions, taken)
-        root = search.prepare_root(actions, settings.b)
+        root = search.prepare_root(actions, settings.b, fresh if s.playouts and has_waited(taken) else None)
         if not s.playouts:
             action = policy_choice(root, s, self.rng, fresh)
             return self.decide(action, "policy", actions, began, root, search.counters)
@@ -143,7 +145,8 @@ class Agent(Generic[X, L]):
         """What each action still weighs; None where all weigh the same."""
         if not taken or self.settings.stale == 1:
             return None
-        times = np.array([max(taken.get(action, 0) - PATIENCE, 0) for action in actions.tolist()])
+        patience = 0 if has_waited(taken) else PATIENCE
+        times = np.array([max(taken.get(action, 0) - patience, 0) for action in actions.tolist()])
         if not times.any():
             return None
         return np.asarray(np.maximum(self.settings.stale**times, LEAST_FRESH), np.float32)
@@ -209,3 +212,8 @@ class Agent(Generic[X, L]):
             return self.settings.n_particles
         speed = self.speed or 1000.0
         return int(np.clip(speed * seconds * REFILL_SHARE / 2, 32, self.settings.n_particles))
+
+
+def has_waited(taken: Mapping[int, int] | None) -> bool:
+    """Whether so many actions were taken since anything happened that it is time to do something new."""
+    return taken is not None and sum(taken.values()) >= WAITING

@@ -45,6 +45,7 @@ class Request(NamedTuple):
     opponent: bool
 
 
+DOUBT = 1.0  # of a mean of one visit; of n visits, divided by √n
 STALE_WORTH = 0.1  # how much less an action may be worth that is taken because others are stale
 Reply = tuple[Floats, Floats]  # priors along the legal actions, values
 Playouts = Generator[Request, Reply, None]
@@ -110,6 +111,13 @@ class Root:
     pi: Floats
     value: float
 
+    def flattened(self, temperature: float) -> Floats:
+        """π̄ to the power of 1 / temperature, by which the root is explored."""
+        if temperature == 1:
+            return self.pi
+        flat = self.pi.astype(np.float64) ** (1 / temperature)
+        return np.asarray(flat / flat.sum(), np.float32)
+
 
 class Search(Generic[X, L]):
     """One decision's playouts."""
@@ -137,8 +145,11 @@ class Search(Generic[X, L]):
     def seed(self) -> int:
         return int(self.rng.integers(1 << 63))
 
-    def prepare_root(self, actions: Ints, rows: int) -> Root:
-        """π̄ and the average value over drawings of our ℓ-subset; one drawing where X fits into ℓ."""
+    def prepare_root(self, actions: Ints, rows: int, fresh: Floats | None = None) -> Root:
+        """π̄ and the average value over drawings of our ℓ-subset; one drawing where X fits into ℓ.
+
+        `fresh`, from 0 to 1 along the actions, is what they still weigh in π̄.
+        """
         s = self.settings
         rows = 1 if self.domain.size(self.x) <= s.ell else rows
         batch = self.domain.draw(self.x, rows, s.ell, self.seed(), False, None)
@@ -149,6 +160,9 @@ class Search(Generic[X, L]):
         danger = self.domain.danger(self.x, actions, self.seed()) if s.prudence else None
         if danger is not None and not (danger == 1).all():
             pi *= (1 - danger) ** s.prudence
+            pi /= pi.sum()
+        if fresh is not None:
+            pi *= fresh
             pi /= pi.sum()
         return Root(self.seed(), actions, pi.astype(np.float32), float(values.mean()))
 
@@ -202,7 +216,8 @@ class Search(Generic[X, L]):
         root_legal = Legal(np.tile(root.actions, b), np.arange(b + 1, dtype=np.int64) * len(root.actions))
         keys = np.full(b, root.key, dtype=np.uint64)
         value = np.full(b, (1 + root.value) / 2, dtype=np.float32)
-        a = bandit(table, keys, root_legal, np.tile(root.pi, b), value, s, rng, root=True).actions
+        pi = np.tile(root.flattened(s.temperature), b)
+        a = bandit(table, keys, root_legal, pi, value, s, rng, root=True).actions
         path.append(rows, keys, a, ours)
         self.counters.playouts += b
         try:
@@ -285,7 +300,8 @@ def final_choice(
         weights = np.where(visited, n if fresh is None else n * np.maximum(fresh, 1e-9), 0)
         return int(rng.choice(root.actions, p=weights / weights.sum()))
     mean = q / np.maximum(n, 1e-9)
-    score = {"total": q, "mean": mean, "visits": n}[settings.choice]
+    bound = np.maximum(mean - DOUBT / np.sqrt(np.maximum(n, 1e-9)), 1e-9)
+    score = {"total": q, "mean": mean, "visits": n, "bound": bound}[settings.choice]
     if fresh is not None:
         worth = mean >= mean[np.where(visited, score, -np.inf).argmax()] - STALE_WORTH
         score = np.where(worth, score * fresh, 0)
