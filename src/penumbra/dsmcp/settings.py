@@ -39,8 +39,8 @@ class Settings:
     )
     belief_bandit: BeliefBandit = "policy"  # how a particle acts: "paper" is Algorithm 1 with its N and Q
     weigh_ended: bool = True  # a playout that ends counts once for every step it had left
-    choice: Choice = "bound"  # of the root's statistics: what a mean surely is; the paper takes the largest "total"
-    temperature: float = 4.0  # the root is explored by π̄^(1 / temperature); 1 is the paper's
+    choice: Choice = "total"  # of the root's statistics; the paper takes the largest total; "bound": mean - 1/√N
+    temperature: float = 1.0  # the root is explored by π̄^(1 / temperature)
     prudence: float = 4.0  # π̄ of an action counts (1 - danger)^prudence, danger being where it may lose at once
     stale: float = 0.5  # what an action still weighs for each time past the fourth that it was taken; 1: as much
     cut: Cut = "random"  # how sets are cut to ℓ; keyed cuts repeat, so that nodes do
@@ -91,5 +91,5 @@ PRESETS: Mapping[str, Settings] = {
     "tree": Settings(m=math.inf),
     "cache": Settings(m=0.0),
     "network": Settings(playouts=False, prudence=0.0),
-    "simple": Settings(static_analysis=False, prudence=0.0, choice="total", temperature=1.0),
+    "simple": Settings(static_analysis=False, prudence=0.0),
 }
