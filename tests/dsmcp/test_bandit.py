@@ -449,6 +449,21 @@ def test_what_an_action_weighs_falls_with_the_times_it_was_taken() -> None:
         settings.replace(stale=2.0)
 
 
+def test_who_has_waited_for_long_does_something_new() -> None:
+    """Before, what was taken often is only chosen less; after, the search hardly looks at it either."""
+    usual = {4: WAITING - 1}
+    for taken, prior in ((usual, 1 / 9), (usual | {0: 1}, 0.0)):
+        agent = Agent(PhantomTicTacToe(), UniformEvaluator(), FINE, *start(0))
+        decision = agent.choose(nodes=400, taken=taken)
+        assert decision.policy[4] == pytest.approx(prior, abs=1e-4)
+        assert decision.policy.sum() == pytest.approx(1)
+        assert decision.action != 4
+        assert (decision.visits[4] > decision.visits.mean() / 2) == (prior > 0)
+    bare = Agent(PhantomTicTacToe(), UniformEvaluator(), FINE.replace(playouts=False), *start(0))
+    taken = {action: WAITING for action in range(9) if action != 7}
+    assert bare.choose(taken=taken).action == 7
+
+
 @pytest.mark.parametrize("choice", ["total", "mean"])
 @pytest.mark.parametrize("worth", [0.0, 1.0])
 def test_equals_are_chosen_by_policy_then_by_chance(choice: str, worth: float) -> None:
