@@ -150,9 +150,9 @@ def test_weights_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         with pytest.raises(WeightsError, match=r"tower.0.first.weight holds numbers that are not finite"):
             weights.save(spoilt, path)
         assert not path.exists()
-    one = np.float16(given.tensors["headsets.Top.policy.bias"][:4]).tobytes()
-    assert whole.count(one) == 1
-    path.write_bytes(whole.replace(one, np.float16([np.inf] * 4).tobytes()))
+    some = given.tensors["headsets.Top.policy.bias"][:4].astype(np.float16).tobytes()
+    assert whole.count(some) == 1
+    path.write_bytes(whole.replace(some, np.full(4, np.inf, np.float16).tobytes()))
     with pytest.raises(WeightsError, match=r"headsets.Top.policy.bias holds numbers that are not finite"):
         weights.load(path)
     with pytest.raises(WeightsError, match="no weights"):
