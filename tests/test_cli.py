@@ -55,6 +55,7 @@ def test_without_arguments_it_says_what_it_can_do() -> None:
 def test_doctor_names_the_core() -> None:
     result = run("doctor", PENUMBRA_CORE="generic")
     assert re.search(r"native core +generic", result.stdout)
+    assert re.search(r"network kernels +(our own for avx|onnxruntime, in )", result.stdout)
     assert ("is not installed" in result.stderr) == (result.returncode == 1)
 
 

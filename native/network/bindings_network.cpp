@@ -1,4 +1,4 @@
-// The module _vnni: networks in eight bits for processors with AVX-512 VNNI. Who loads it has asked _cpu first.
+// The modules _network_avx512 and _network_avx2: networks in eight bits. Who loads one has asked _cpu first.
 #include "bindings.h"
 #include "network/eight_bits.h"
 #include "parallel.h"
@@ -21,7 +21,8 @@ std::vector<T> copied(const Array<T>& array, std::size_t size, const char* what)
 }
 
 Convolution convolution(const nb::tuple& parts, std::size_t inputs, std::size_t outputs, std::size_t taps) {
-  return {copied(nb::cast<Array<std::int8_t>>(parts[0]), inputs * outputs * taps, "a convolution"),
+  const auto weights = copied(nb::cast<Array<std::int8_t>>(parts[0]), inputs * outputs * taps, "a convolution");
+  return {pack(weights, static_cast<int>(inputs), static_cast<int>(outputs), static_cast<int>(taps)),
           copied(nb::cast<Floats>(parts[1]), outputs, "a convolution's scale"),
           copied(nb::cast<Floats>(parts[2]), outputs, "a convolution's bias")};
 }
@@ -73,7 +74,7 @@ NB_MODULE(PENUMBRA_MODULE, m) {
           nb::sig("def __init__(self, width: int, blocks: list[typing.Any], "
                   "policy: numpy.typing.NDArray[numpy.float32], policy_bias: numpy.typing.NDArray[numpy.float32], "
                   "pass_move: tuple[typing.Any, ...], value: tuple[typing.Any, ...]) -> None"),
-          "Numbers as penumbra.network.vnni_evaluator packs them; the last block is the policy's.")
+          "Numbers as penumbra.network.eight_bit_evaluator has them; the last block is the policy's.")
       .def(
           "evaluate",
           [](const EightBitNetwork& self, nb::ndarray<const std::uint64_t, nb::shape<-1, 104>, nb::c_contig> planes,

@@ -1,7 +1,5 @@
 #include "network/eight_bits.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -12,80 +10,6 @@
 namespace penumbra {
 
 namespace {
-
-constexpr int kSide = 10;               // of the board with its border
-constexpr int kPadded = kSide * kSide;  // squares
-constexpr int kBoardsAtOnce = 8;        // that go through a convolution while its weights are at hand
-
-constexpr int padded(int square) { return (square / 8 + 1) * kSide + square % 8 + 1; }
-
-// Sums of one rank for 32 outputs, 16 of them each.
-struct Sums {
-  __m512i of[8][2];
-};
-
-// In assembly and with a name for each sum, for GCC 12 copies arrays of them at every turn of the loop.
-template <int kInputs, int kTaps>
-inline Sums sums_of_rank(const std::uint8_t* board, const std::int8_t* weights, int rank) {
-  const __m512i none = _mm512_setzero_si512();
-  __m512i a0 = none, a1 = none, a2 = none, a3 = none, a4 = none, a5 = none, a6 = none, a7 = none;
-  __m512i b0 = none, b1 = none, b2 = none, b3 = none, b4 = none, b5 = none, b6 = none, b7 = none;
-  const auto square = [](const std::uint8_t* inputs, __m512i& a, __m512i& b, __m512i of_a, __m512i of_b) {
-    __m512i bytes;
-    asm("vpbroadcastd %3, %2\n\t"
-        "vpdpbusd %4, %2, %0\n\t"
-        "vpdpbusd %5, %2, %1"
-        : "+v"(a), "+v"(b), "=&v"(bytes)
-        : "m"(*reinterpret_cast<const std::int32_t*>(inputs)), "v"(of_a), "v"(of_b));
-  };
-  for (int tap = 0; tap < kTaps; ++tap) {
-    const int first = kTaps == 9 ? (rank + tap / 3) * kSide + tap % 3 : (rank + 1) * kSide + 1;
-    const std::uint8_t* inputs = board + first * kInputs;
-    for (int i = 0; i < kInputs; i += 4, inputs += 4, weights += 4 * kOutputsAtOnce) {
-      const __m512i of_a = _mm512_loadu_si512(weights), of_b = _mm512_loadu_si512(weights + 64);
-      square(inputs, a0, b0, of_a, of_b);
-      square(inputs + kInputs, a1, b1, of_a, of_b);
-      square(inputs + 2 * kInputs, a2, b2, of_a, of_b);
-      square(inputs + 3 * kInputs, a3, b3, of_a, of_b);
-      square(inputs + 4 * kInputs, a4, b4, of_a, of_b);
-      square(inputs + 5 * kInputs, a5, b5, of_a, of_b);
-      square(inputs + 6 * kInputs, a6, b6, of_a, of_b);
-      square(inputs + 7 * kInputs, a7, b7, of_a, of_b);
-    }
-  }
-  return {{{a0, b0}, {a1, b1}, {a2, b2}, {a3, b3}, {a4, b4}, {a5, b5}, {a6, b6}, {a7, b7}}};
-}
-
-// Calls use(board, square, output, 16 values) for all of them.
-template <int kInputs, int kTaps, class Use>
-void convolve(const Convolution& c, const std::uint8_t* boards, int count, const Use& use) {
-  const int outputs = static_cast<int>(c.scale.size());
-  for (int o = 0; o < outputs; o += kOutputsAtOnce) {
-    const std::int8_t* weights = c.weights.data() + static_cast<std::size_t>(o) * kTaps * kInputs;
-    for (int b = 0; b < count; ++b)
-      for (int rank = 0; rank < 8; ++rank) {
-        const Sums sums = sums_of_rank<kInputs, kTaps>(boards + b * kPadded * kInputs, weights, rank);
-#pragma GCC unroll 2
-        for (int half = 0; half < 2; ++half) {
-          const int output = o + 16 * half;
-          const __m512 scale = _mm512_loadu_ps(&c.scale[output]), bias = _mm512_loadu_ps(&c.bias[output]);
-#pragma GCC unroll 8
-          for (int s = 0; s < 8; ++s)
-            use(b, 8 * rank + s, output, _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums.of[s][half]), scale, bias));
-        }
-      }
-  }
-}
-
-// Negative values become 0, those past 255 become 255.
-inline void store_bytes(std::uint8_t* to, __m512 values) {
-  const __m512i whole = _mm512_cvtps_epi32(_mm512_max_ps(values, _mm512_setzero_ps()));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtusepi32_epi8(whole));
-}
-
-inline __m512 load_bytes(const std::uint8_t* from) {
-  return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
-}
 
 // Boards on their way through the network.
 template <int kWidth>
@@ -105,60 +29,67 @@ std::uint8_t* at(std::vector<std::uint8_t>& boards, int board, int square, int c
   return boards.data() + (static_cast<std::size_t>(board) * kPadded + padded(square)) * kWidth + channel;
 }
 
+template <int kInputs, int kTaps, class Use>
+void run_convolution(const Convolution& c, const std::vector<std::uint8_t>& boards, int count, const Use& use) {
+  convolve<kInputs, kTaps>(c.weights, c.scale, c.bias, boards.data(), count, use);
+}
+
 // `middle` holds what is between the two convolutions.
 template <int kWidth, int kInputs>
 void run_block(const Block& block, std::vector<std::uint8_t>& from, std::vector<std::uint8_t>& middle,
                std::vector<std::uint8_t>& to, std::vector<float>& shortcut, int count) {
-  convolve<kInputs, 9>(block.first, from.data(), count, [&](int b, int square, int output, __m512 values) {
+  run_convolution<kInputs, 9>(block.first, from, count, [&](int b, int square, int output, Lanes values) {
     store_bytes(at<kWidth>(middle, b, square, output), values);
   });
   if constexpr (kInputs != kWidth) {
-    convolve<kInputs, 1>(block.shortcut, from.data(), count, [&](int b, int square, int output, __m512 values) {
-      _mm512_storeu_ps(&shortcut[(b * 64 + square) * kWidth + output], values);
+    run_convolution<kInputs, 1>(block.shortcut, from, count, [&](int b, int square, int output, Lanes values) {
+      store(&shortcut[(b * 64 + square) * kWidth + output], values);
     });
-    convolve<kWidth, 9>(block.second, middle.data(), count, [&](int b, int square, int output, __m512 values) {
-      const __m512 other = _mm512_loadu_ps(&shortcut[(b * 64 + square) * kWidth + output]);
-      store_bytes(at<kWidth>(to, b, square, output), _mm512_add_ps(values, other));
+    run_convolution<kWidth, 9>(block.second, middle, count, [&](int b, int square, int output, Lanes values) {
+      const Lanes other = load(&shortcut[(b * 64 + square) * kWidth + output]);
+      store_bytes(at<kWidth>(to, b, square, output), add(values, other));
     });
   } else {
-    const __m512 kept = _mm512_set1_ps(block.kept);
-    convolve<kWidth, 9>(block.second, middle.data(), count, [&](int b, int square, int output, __m512 values) {
-      const __m512 other = load_bytes(at<kWidth>(from, b, square, output));
-      store_bytes(at<kWidth>(to, b, square, output), _mm512_fmadd_ps(other, kept, values));
+    const Lanes kept = all(block.kept);
+    run_convolution<kWidth, 9>(block.second, middle, count, [&](int b, int square, int output, Lanes values) {
+      const Lanes other = load_bytes(at<kWidth>(from, b, square, output));
+      store_bytes(at<kWidth>(to, b, square, output), multiply_add(other, kept, values));
     });
   }
 }
 
 template <int kWidth>
 float dot(const float* weights, const std::uint8_t* x) {
-  __m512 sum = _mm512_setzero_ps();
-  for (int channel = 0; channel < kWidth; channel += 16)
-    sum = _mm512_fmadd_ps(load_bytes(x + channel), _mm512_loadu_ps(weights + channel), sum);
-  return _mm512_reduce_add_ps(sum);
+  Lanes sums = none();
+  for (int channel = 0; channel < kWidth; channel += kLanes)
+    sums = multiply_add(load_bytes(x + channel), load(weights + channel), sums);
+  return sum(sums);
 }
 
 template <int kWidth, int kFew, int kHidden>
 float dense(const Dense& d, const std::uint8_t* board) {
-  float squeezed[kFew][64];
+  float squeezed[kFew * 64];
   for (int square = 0; square < 64; ++square)
     for (int n = 0; n < kFew; ++n) {
-      const float sum = dot<kWidth>(&d.squeeze[n * kWidth], board + padded(square) * kWidth);
-      squeezed[n][square] = std::max(sum + d.squeeze_bias[n], 0.0f);
+      const float value = dot<kWidth>(&d.squeeze[n * kWidth], board + padded(square) * kWidth);
+      squeezed[64 * n + square] = std::max(value + d.squeeze_bias[n], 0.0f);
     }
-  __m512 sums[kHidden / 16];
+  constexpr int kAtOnce = std::min(kHidden / kLanes, kLanes);  // half of the registers there are
+  Lanes out = none();
+  for (int first = 0; first < kHidden; first += kAtOnce * kLanes) {
+    Lanes hidden[kAtOnce];
 #pragma GCC unroll 16
-  for (int h = 0; h < kHidden / 16; ++h) sums[h] = _mm512_loadu_ps(&d.hidden_bias[16 * h]);
-  for (int i = 0; i < 64 * kFew; ++i) {
-    const __m512 x = _mm512_set1_ps(squeezed[i / 64][i % 64]);
-    const float* weights = &d.hidden[i * kHidden];
+    for (int h = 0; h < kAtOnce; ++h) hidden[h] = load(&d.hidden_bias[first + h * kLanes]);
+    for (int i = 0; i < 64 * kFew; ++i) {
+      const Lanes x = all(squeezed[i]);
+      const float* weights = &d.hidden[i * kHidden + first];
 #pragma GCC unroll 16
-    for (int h = 0; h < kHidden / 16; ++h) sums[h] = _mm512_fmadd_ps(x, _mm512_loadu_ps(weights + 16 * h), sums[h]);
+      for (int h = 0; h < kAtOnce; ++h) hidden[h] = multiply_add(x, load(weights + h * kLanes), hidden[h]);
+    }
+#pragma GCC unroll 16
+    for (int h = 0; h < kAtOnce; ++h) out = multiply_add(positive(hidden[h]), load(&d.out[first + h * kLanes]), out);
   }
-  __m512 out = _mm512_setzero_ps();
-#pragma GCC unroll 16
-  for (int h = 0; h < kHidden / 16; ++h)
-    out = _mm512_fmadd_ps(_mm512_max_ps(sums[h], _mm512_setzero_ps()), _mm512_loadu_ps(&d.out[16 * h]), out);
-  return _mm512_reduce_add_ps(out) + d.out_bias;
+  return sum(out) + d.out_bias;
 }
 
 template <int kWidth>

@@ -1,22 +1,25 @@
-// A residual network in eight bits, for processors with AVX-512 VNNI: the tower, the policy of one headset, the value of
-// another. The same numbers as onnx_graph.EightBits, but for the sums of a block, which are not rounded on the way.
-//
-// Activations are bytes, [100][channels]: the 64 squares with a border of zeros around them, so that every square has
-// nine neighbours. Four products of a byte and a signed byte are summed by one instruction for each of 16 outputs.
+// A residual network in eight bits: the tower, the policy of one headset, the value of another. The same numbers as
+// onnx_graph.EightBits, but for the sums of a block, which are not rounded on the way. It is compiled for AVX-512 VNNI
+// and for AVX2, each with a convolution of its own; their sums are the same whole numbers.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#ifdef __AVX512VNNI__
+#include "network/convolve_vnni.h"
+#else
+#include "network/convolve_winograd.h"
+#endif
+
 namespace penumbra {
 
 constexpr int kPassChannels = 4, kPassHidden = 64, kValueChannels = 8, kValueHidden = 256;  // of the dense heads
-constexpr int kOutputsAtOnce = 32;  // of a convolution: two registers for each square of a rank
 
 // x ↦ scale · Σ weights · x + bias, for each output.
 struct Convolution {
-  std::vector<std::int8_t> weights;  // [outputs / 32][taps][inputs / 4][32][4]
+  PackedWeights weights;
   std::vector<float> scale, bias;
 };
 

@@ -12,7 +12,7 @@ import pytest
 
 from penumbra.bench.middle_games import records, synopses
 from penumbra.dsmcp.domain import Legal
-from penumbra.network import choice, eight_bits, vnni_evaluator, weights
+from penumbra.network import choice, eight_bit_evaluator, eight_bits, weights
 from penumbra.network.onnx_evaluator import OnnxEvaluator
 from penumbra.network.onnx_graph import build, rounded_values
 from penumbra.network.remembering import Remembering
@@ -91,7 +91,7 @@ def test_who_computes_in_eight_bits(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(made, Remembering) and isinstance(made.evaluator, OnnxEvaluator)
         return made.evaluator
 
-    monkeypatch.setattr(vnni_evaluator, "is_possible", lambda weights: False)
+    monkeypatch.setattr(eight_bit_evaluator, "is_possible", lambda weights: False)
     monkeypatch.setattr(eight_bits, "is_fast_here", lambda: True)
     assert evaluator("cpu").ranges is not None and evaluator("cpu32").ranges is None
     monkeypatch.setattr(eight_bits, "is_fast_here", lambda: False)

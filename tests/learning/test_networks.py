@@ -17,15 +17,15 @@ from penumbra.bench import network
 from penumbra.bench.search import middle_game
 from penumbra.core import Game
 from penumbra.dsmcp.domain import Legal
-from penumbra.network import choice, eight_bits, vnni_evaluator, weights
+from penumbra.network import choice, eight_bit_evaluator, eight_bits, weights
 from penumbra.network.architecture import Architecture
+from penumbra.network.eight_bit_evaluator import EightBitEvaluator
 from penumbra.network.model import Network, Norm, from_weights, to_weights
 from penumbra.network.model import unpack as unpack_with_torch
 from penumbra.network.onnx_evaluator import OnnxEvaluator, softmax, unpack
 from penumbra.network.onnx_graph import build
 from penumbra.network.remembering import Remembering
 from penumbra.network.torch_evaluator import TorchEvaluator
-from penumbra.network.vnni_evaluator import VnniEvaluator
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError
 from penumbra.players import registry
 from penumbra.players.configuration import Configuration
@@ -184,7 +184,7 @@ def test_the_opponent_recognised_decides_the_headset() -> None:
         return "Trout"
 
     evaluator = choice.network_evaluator(None, "cpu", recognise)
-    assert isinstance(evaluator, Remembering) and isinstance(evaluator.evaluator, OnnxEvaluator | VnniEvaluator)
+    assert isinstance(evaluator, Remembering) and isinstance(evaluator.evaluator, OnnxEvaluator | EightBitEvaluator)
     asked = evaluator.evaluator
     assert (asked.policy, asked.value, asked.opponent) == ("Penumbra", "All", "Trout")
     assert "StrangeFish" in seen[0]
@@ -239,10 +239,11 @@ def test_the_bench_measures_both_networks(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(network, "BATCH", 4)
     monkeypatch.setattr(network, "OTHERS", (2,))
     rows = network.run(0.01)
-    fast, faster = eight_bits.is_fast_here(), vnni_evaluator.is_possible(weights.load(LITE))
-    kinds = ("", *([".int8"] if fast else []), *([".vnni"] if faster else []))
-    names = [f"network.{name}{kind}{batch}" for name in ("lite", "full") for kind in kinds for batch in ("", ".2")]
+    ways = [*eight_bit_evaluator.builds(), *(["onnx8"] if eight_bits.is_fast_here() else []), "onnx32"]
+    kinds = ("", *(f".{way}" for way in ways[1:]))
+    names = [f"network.{name}{kind}{batch}" for name in ("lite", "full") for batch in ("", ".2") for kind in kinds]
     assert [row.name for row in rows] == names
+    assert all((row.peer == "onnx32") == ("onnx32" not in row.note) for row in rows)
     assert all(row.value > 0 and row.unit == "evaluations/s" for row in rows)
     given = weights.load(LITE)
     used = [

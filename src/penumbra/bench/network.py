@@ -7,6 +7,7 @@ eight bits it may be more than all of it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,44 +16,51 @@ from penumbra.bench.report import Row, rate
 from penumbra.bench.search import middle_game
 from penumbra.core import threads
 from penumbra.dsmcp.domain import Evaluator, Legal
-from penumbra.network import eight_bits, vnni_evaluator, weights
+from penumbra.network import eight_bit_evaluator, eight_bits, weights
 from penumbra.network.architecture import PLANES, Architecture
 from penumbra.network.onnx_evaluator import OnnxEvaluator
 from penumbra.network.rounding import ranges_of
 
 BATCH = 256
 OTHERS = (1, 64)  # batches that are measured as well
+PLAIN = "onnx32"  # what the others are measured against
 SIDE = 1024  # of the matrices
 
 
 def run(seconds: float) -> list[Row]:
-    """`network.lite` and `network.full` at batch 256 and smaller ones; in eight bits too, where that is fast."""
+    """`network.lite` and `network.full` as they play here, at batch 256 and smaller ones; then all other ways."""
     rows = []
     limit = rate(_product(), seconds)
     for name, path in (("lite", weights.LITE), ("full", weights.FULL)):
         given = weights.load(path)
-        for kind, evaluator in _evaluators(given).items():
-            for batch in (BATCH, *OTHERS):
-                speed = _speed(evaluator, batch, seconds)
+        evaluators = _evaluators(given)
+        usual = next(iter(evaluators))
+        for batch in (BATCH, *OTHERS):
+            speeds = {way: _speed(evaluator, batch, seconds) for way, evaluator in evaluators.items()}
+            for way, speed in speeds.items():
                 a = given.architecture
-                note = f"{a.n_depth}x{a.n_width}, batch {batch}, {threads()} threads, "
                 done = speed * operations(a)
+                note = f"{a.n_depth}x{a.n_width}, batch {batch}, {threads()} threads, {way}, "
                 note += f"{done / 1e9:,.0f} billion operations a second, {done / limit:.0%} of a product of matrices"
-                called = f"network.{name}{kind}" + ("" if batch == BATCH else f".{batch}")
-                rows.append(Row(called, speed, "evaluations/s", note=note))
+                called = (
+                    f"network.{name}" + ("" if way == usual else f".{way}") + ("" if batch == BATCH else f".{batch}")
+                )
+                row = Row(called, speed, "evaluations/s", note=note)
+                rows.append(row if way == PLAIN else replace(row, peer=PLAIN, peer_value=speeds[PLAIN]))
     return rows
 
 
 def _evaluators(given: weights.Weights) -> dict[str, Evaluator]:
-    """In 32 bits by onnxruntime; where that is fast, in eight bits by it and by our own kernels."""
+    """What plays here by default first: our own kernels in eight bits, onnxruntime in eight bits, in 32."""
     heads: dict[str, Any] = {"policy": "Top", "value": "All", "opponent": "Top", "threads": threads()}
-    found: dict[str, Evaluator] = {"": OnnxEvaluator(given, **heads)}
     ranges = ranges_of(given)
+    found: dict[str, Evaluator] = {}
+    if ranges and eight_bit_evaluator.is_possible(given):
+        for build in eight_bit_evaluator.builds():
+            found[build] = eight_bit_evaluator.EightBitEvaluator(given, **heads, ranges=ranges, build=build)
     if ranges and eight_bits.is_fast_here():
-        found[".int8"] = OnnxEvaluator(given, **heads, ranges=ranges)
-    if ranges and vnni_evaluator.is_possible(given):
-        found[".vnni"] = vnni_evaluator.VnniEvaluator(given, **heads, ranges=ranges)
-    return found
+        found["onnx8"] = OnnxEvaluator(given, **heads, ranges=ranges)
+    return found | {PLAIN: OnnxEvaluator(given, **heads)}
 
 
 def _product() -> Callable[[], int]:

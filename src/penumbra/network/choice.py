@@ -139,14 +139,14 @@ def _evaluator(weights: Weights, device: str, policy: str, opponent: str, cores:
         from penumbra.network.torch_evaluator import TorchEvaluator
 
         return TorchEvaluator(from_weights(weights), device, policy=policy, value=value, opponent=opponent)
-    from penumbra.network import vnni_evaluator
+    from penumbra.network import eight_bit_evaluator
     from penumbra.network.remembering import Remembering
     from penumbra.network.rounding import ranges_of
 
     heads: dict[str, Any] = {"policy": policy, "value": value, "opponent": opponent, "threads": cores}
     ranges = None if device == FLOAT else ranges_of(weights)
-    if ranges is not None and vnni_evaluator.is_possible(weights):
-        return Remembering(vnni_evaluator.VnniEvaluator(weights, **heads, ranges=ranges))
+    if ranges is not None and eight_bit_evaluator.is_possible(weights):
+        return Remembering(eight_bit_evaluator.EightBitEvaluator(weights, **heads, ranges=ranges))
     from penumbra.network.eight_bits import is_fast_here
     from penumbra.network.onnx_evaluator import OnnxEvaluator
 

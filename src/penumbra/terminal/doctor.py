@@ -41,5 +41,17 @@ def _check_core(found: list[tuple[str, str]], problems: list[str]) -> None:
         return
     found.append(("native core", f"{core.BUILD}, {core.threads()} threads"))
     found.append(("processor features", ", ".join(_cpu.features()) or "none that the core uses"))
+    found.append(("network kernels", _kernels()))
     if core.perft(core.START_FEN, 3, True) != 8902:
         problems.append("the native core counts chess moves wrongly: build it again")
+
+
+def _kernels() -> str:
+    """What evaluates networks on this processor."""
+    from penumbra.network.eight_bit_evaluator import builds
+
+    if builds():
+        return f"our own for {builds()[0]}, in eight bits"
+    from penumbra.network.eight_bits import is_fast_here
+
+    return "onnxruntime, in eight bits" if is_fast_here() else "onnxruntime, in 32 bits"

@@ -1,13 +1,14 @@
-"""An evaluator that runs a network in eight bits with our own kernels, on processors with AVX-512 VNNI.
+"""An evaluator that runs a network in eight bits with our own kernels, on processors with AVX2 or AVX-512 VNNI.
 
-The numbers are those of onnx_graph.EightBits but for the sums of a block, which are not rounded on the way. Here the
-weights are rounded and laid out as `native/network/eight_bits.h` wants them; π and τ̂ have a network each, made when
-they are first asked for.
+The numbers are those of onnx_graph.EightBits but for the sums of a block, which are not rounded on the way. Both builds
+of the kernels (`native/network`) compute the same whole numbers. Here the weights are rounded; π and τ̂ have a network
+each, made when they are first asked for.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,33 +18,49 @@ from penumbra.dsmcp.domain import Features, Floats, Legal
 from penumbra.network.rounding import Ranges, folded, rounded_weights, scale_and_zero
 from penumbra.network.weights import Weights
 
+if TYPE_CHECKING:
+    from penumbra import _network_avx2
+
 WIDTHS = (64, 128)
-OUTPUTS_AT_ONCE = 32
-Packed = tuple[NDArray[np.int8], Floats, Floats]  # weights, scale, bias
+BUILDS = {"avx512": "avx512_vnni", "avx2": "x86_64_v3"}  # of the kernels, the fastest first: what they take
+Whole = tuple[NDArray[np.int8], Floats, Floats]  # weights, scale, bias
+
+
+def builds() -> list[str]:
+    """The builds of the kernels that this processor can run, the fastest first."""
+    return [build for build, feature in BUILDS.items() if feature in _cpu.features()]
 
 
 def is_possible(weights: Weights) -> bool:
     """Whether this processor has the instructions, and the kernels know networks of this size."""
-    return "avx512_vnni" in _cpu.features() and weights.architecture.n_width in WIDTHS
+    return bool(builds()) and weights.architecture.n_width in WIDTHS
 
 
-class VnniEvaluator:
+class EightBitEvaluator:
     """π is the policy of `policy`, ν the value of `value`, τ̂ the policy of `opponent`: names of headsets."""
 
     def __init__(
-        self, weights: Weights, *, policy: str, value: str, opponent: str, threads: int, ranges: Ranges
+        self,
+        weights: Weights,
+        *,
+        policy: str,
+        value: str,
+        opponent: str,
+        threads: int,
+        ranges: Ranges,
+        build: str | None = None,  # None: the fastest
     ) -> None:
-        from penumbra import _vnni
-
-        _vnni.set_threads(threads)
+        self.kernels = importlib.import_module(f"penumbra._network_{build or builds()[0]}")
+        self.kernels.set_threads(threads)
         self.weights, self.ranges = weights, ranges
         self.policy, self.value, self.opponent = policy, value, opponent
-        self.networks: dict[str, _vnni.Network] = {}
+        self.networks: dict[str, _network_avx2.Network] = {}
         self.network(policy)
 
-    def network(self, policy: str) -> Any:
+    def network(self, policy: str) -> _network_avx2.Network:
         if policy not in self.networks:
-            self.networks[policy] = packed(self.weights, policy, self.value, self.ranges)
+            parts = rounded(self.weights, policy, self.value, self.ranges)
+            self.networks[policy] = self.kernels.Network(*parts)
         return self.networks[policy]
 
     def evaluate(self, features: Features, legal: Legal, opponent: bool) -> tuple[Floats, Floats]:
@@ -52,13 +69,11 @@ class VnniEvaluator:
         return priors, values
 
 
-def packed(weights: Weights, policy: str, value: str, ranges: Ranges) -> Any:
-    """The native network: the tower with the policy of one headset and the value of another."""
-    from penumbra import _vnni
-
+def rounded(weights: Weights, policy: str, value: str, ranges: Ranges) -> tuple[Any, ...]:
+    """What a native network is made of: the tower, the policy of one headset and the value of another."""
     architecture = weights.architecture
     head = f"headsets.{policy}"
-    blocks: list[tuple[Packed, Packed, Any]] = []
+    blocks: list[tuple[Whole, Whole, Any]] = []
     scales = [np.float32(1)]  # of what goes into each block; the planes are zeros and ones
     for name in (*(f"tower.{i}" for i in range(architecture.n_depth)), f"{head}.policy_block"):
         within, after = (scale_and_zero(*ranges[f"{name}.{node}.relu"])[0] for node in ("first", "sum"))
@@ -72,7 +87,7 @@ def packed(weights: Weights, policy: str, value: str, ranges: Ranges) -> Any:
         scales.append(after)
     *_, tower, last = scales
     t = weights.tensors
-    return _vnni.Network(
+    return (
         architecture.n_width,
         blocks,
         np.ascontiguousarray(t[f"{head}.policy.weight"][:, :, 0, 0] * last),
@@ -82,13 +97,10 @@ def packed(weights: Weights, policy: str, value: str, ranges: Ranges) -> Any:
     )
 
 
-def convolution(weight: Floats, bias: Floats, scale_in: np.float32, scale_out: np.float32) -> Packed:
-    """int8[outputs / 32][taps][inputs / 4][32][4], and what makes bytes of its sums."""
+def convolution(weight: Floats, bias: Floats, scale_in: np.float32, scale_out: np.float32) -> Whole:
+    """int8[outputs, inputs, height, width], and what makes bytes of its sums."""
     whole, scale = rounded_weights(weight)
-    outputs, inputs, height, width = weight.shape
-    parts = whole.reshape(outputs // OUTPUTS_AT_ONCE, OUTPUTS_AT_ONCE, inputs // 4, 4, height * width)
-    numbers = np.ascontiguousarray(parts.transpose(0, 4, 2, 1, 3))
-    return numbers, (scale * scale_in / scale_out).astype(np.float32), (bias / scale_out).astype(np.float32)
+    return whole, (scale * scale_in / scale_out).astype(np.float32), (bias / scale_out).astype(np.float32)
 
 
 def dense(weights: Weights, name: str, scale: np.float32) -> tuple[Any, ...]:
