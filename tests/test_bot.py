@@ -49,6 +49,27 @@ print(threading.active_count(), tasks, [m for m in ("numpy", "penumbra.core", "t
     assert run(code).stdout == "1 1 []\n"
 
 
+def test_a_program_may_end_while_the_bot_ponders() -> None:
+    """Python ends threads where they are, and one inside the core would take the whole program along."""
+    code = """
+import chess, time
+from reconchess import LocalGame
+from penumbra.bot import Penumbra
+game, player = LocalGame(600), Penumbra()
+player.handle_game_start(True, game.board, "Nobody")
+player.handle_opponent_move_result(False, None)
+sense = player.choose_sense(game.sense_actions(), game.move_actions(), 600)
+player.handle_sense_result(game.sense(sense))
+move = player.choose_move(game.move_actions(), 600)
+player.handle_move_result(*game.move(move)[:2], False, None)
+time.sleep(0.2)
+print("the end")
+"""
+    for _ in range(3):
+        ended = run(code, PENUMBRA_SECONDS="0.1")
+        assert (ended.stdout, ended.stderr, ended.returncode) == ("the end\n", "", 0)
+
+
 def test_reconchess_finds_exactly_one_player() -> None:
     name, player = reconchess.load_player("penumbra.bot")
     assert name == "Penumbra"

@@ -14,11 +14,13 @@ late; but who has waited too long weighs π̄ too, or the search would look at n
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic
+from typing import Any, Generic
 
 import numpy as np
 import numpy.typing as npt
@@ -98,12 +100,14 @@ class Agent(Generic[X, L]):
             target=self.belief.refill, args=(n, float("inf"), self._stop.is_set), daemon=True, name="penumbra-ponder"
         )
         self._pondering.start()
+        PONDERING.add(self)
 
     def stop_pondering(self) -> None:
         if self._pondering is not None:
             self._stop.set()
             self._pondering.join()
             self._pondering = None
+            PONDERING.discard(self)
 
     # -- choosing
 
@@ -212,6 +216,16 @@ class Agent(Generic[X, L]):
             return self.settings.n_particles
         speed = self.speed or 1000.0
         return int(np.clip(speed * seconds * REFILL_SHARE / 2, 32, self.settings.n_particles))
+
+
+PONDERING: weakref.WeakSet[Agent[Any, Any]] = weakref.WeakSet()
+
+
+@atexit.register
+def stop_all_pondering() -> None:
+    """A program that ends takes no thread along that is inside the core: Python would end it there, and so itself."""
+    for agent in list(PONDERING):
+        agent.stop_pondering()
 
 
 def has_waited(taken: Mapping[int, int] | None) -> bool:
