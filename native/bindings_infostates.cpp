@@ -301,7 +301,7 @@ void bind_batch(nb::module_& m) {
       nb::sig("def danger(set: StateSet, moves: numpy.typing.NDArray[numpy.int32]) -> "
               "numpy.typing.NDArray[numpy.float32]"),
       "Of each move of the owner's the share of the states in which it leaves the king where the opponent can take it "
-      "at once.");
+      "at once, less the share in which it takes the opponent's; never below 0.");
 }
 
 template <class T>

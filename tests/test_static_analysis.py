@@ -152,7 +152,7 @@ def test_an_exposed_king_is_found_for_the_player_who_waits() -> None:
 
 
 def test_danger_is_a_share_of_states() -> None:
-    """In each state by brute force: can the opponent take our king, unless the move took theirs?"""
+    """In each state by brute force: can the opponent take our king, or did the move take theirs?"""
     won = lost = 0
     for boards in random_sets()[: 150 * SCALE]:
         player = boards[0].turn
@@ -162,7 +162,7 @@ def test_danger_is_a_share_of_states() -> None:
         for move, share in zip(moves, danger, strict=True):
             taken = [takes_king_by(board, move) for board in boards]
             exposed = [not takes and leaves_king(board, move) for board, takes in zip(boards, taken, strict=True)]
-            assert share == pytest.approx(np.mean(exposed))
+            assert share == pytest.approx(max(np.mean(exposed) - np.mean(taken), 0))
             won += any(taken)
         lost += int(((danger > 0) & (danger < 1)).sum())
     assert won > 100 * SCALE and lost > 100 * SCALE

@@ -249,10 +249,14 @@ std::vector<float> danger(const Side& own, std::span<const Side> opponents, std:
       const Outcome outcome = resolve(own, obstacles, move_of(moves[i]));
       Side mover = own, other = opponent;
       play(mover, other, outcome);
-      if (other.king() && king_in_reach(other, mover)) ++out[i];
+      if (!other.king()) {
+        --out[i];
+      } else if (king_in_reach(other, mover)) {
+        ++out[i];
+      }
     }
   }
-  for (float& share : out) share /= static_cast<float>(opponents.size());
+  for (float& share : out) share = std::max(share, 0.0f) / static_cast<float>(opponents.size());
   return out;
 }
 

@@ -27,7 +27,8 @@ Action sure_sense(const Side& own, std::span<const Side> opponents);
 // action of the opponent's view); kNoAction otherwise.
 Action exposed_king(const Side& own, std::span<const Side> opponents);
 
-// Of each move the share of the states in which it leaves our king where the opponent can take it at once.
+// Of each move the share of the states in which it leaves our king where the opponent can take it at once, less the share
+// in which it takes theirs; never below 0.
 std::vector<float> danger(const Side& own, std::span<const Side> opponents, std::span<const Action> moves);
 
 struct Settlement {

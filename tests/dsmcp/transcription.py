@@ -20,7 +20,7 @@ from typing import Generic
 import numpy as np
 
 from penumbra.dsmcp.domain import Domain, Evaluator, Features, Floats, Ints, L, Legal, X
-from penumbra.dsmcp.playouts import DOUBT
+from penumbra.dsmcp.playouts import DOUBT, RECKLESS
 from penumbra.dsmcp.settings import Settings
 
 Node = int  # the key of an information state
@@ -226,22 +226,26 @@ class Transcription(Generic[X, L]):
     def choose_action(self, x: X, actions: Ints, nodes: int) -> int:
         s = self.s
         salt = self.seed()
+        danger = self.domain.danger(x, actions, self.seed()) if s.prudence else None
+        if danger is not None:
+            sane = danger <= danger.min() + RECKLESS
+            actions, danger = actions[sane], danger[sane]
         samples = 1 if self.domain.size(x) <= s.ell else s.b
         batch = self.domain.draw(x, samples, s.ell, self.seed(), False, None)
         legal = Legal(np.tile(actions, samples), np.arange(samples + 1, dtype=np.int64) * len(actions))
         priors, values = self.evaluator.evaluate(self.domain.sigma(batch), legal, opponent=False)
         self.spent = samples
         mean = priors.reshape(samples, -1).mean(axis=0, dtype=np.float64)
-        danger = self.domain.danger(x, actions, self.seed()) if s.prudence else None
-        if danger is not None and not (danger == 1).all():
-            mean = mean * (1 - danger) ** s.prudence
-            mean = mean / mean.sum()
+        key = self.seed()
         pi = mean.astype(np.float32)
+        if danger is not None and not (danger == 1).all():
+            weighed = pi * ((1 - danger) ** s.prudence).astype(np.float64)
+            pi = (weighed / weighed.sum()).astype(np.float32)
         flat = pi
         if s.temperature != 1:
             flat = pi.astype(np.float64) ** (1 / s.temperature)
             flat = (flat / flat.sum()).astype(np.float32)
-        root = self.seed(), [int(a) for a in actions], flat.tolist(), float(np.float32((1 + float(values.mean())) / 2))
+        root = key, [int(a) for a in actions], flat.tolist(), float(np.float32((1 + float(values.mean())) / 2))
 
         under_way: deque[tuple[Generator[Question, Answer, None], Question]] = deque()
         launched = 0

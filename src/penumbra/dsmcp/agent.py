@@ -132,18 +132,20 @@ class Agent(Generic[X, L]):
         belief = self.refilled(settings.n_particles, began, seconds) if s.playouts else None
         search = Search(self.domain, self.evaluator, self.table, settings, self.rng, x, belief)
         search_began = time.monotonic()
-        fresh = self.fresh(actions, taken)
-        root = search.prepare_root(actions, settings.b, fresh if s.playouts and has_waited(taken) else None)
+        root = search.prepare_root(actions, settings.b)
+        fresh = self.fresh(root.actions, taken)
         if not s.playouts:
             action = policy_choice(root, s, self.rng, fresh)
-            return self.decide(action, "policy", actions, began, root, search.counters)
+            return self.decide(action, "policy", root.actions, began, root, search.counters)
+        if fresh is not None and has_waited(taken):
+            root = root.weighed(fresh)
         limit = nodes if nodes is not None else (1 if seconds is None else float("inf"))
         search.run(root, Budget(deadline, limit))
         elapsed = time.monotonic() - search_began
         if elapsed > 0:
             self.speed = (search.counters.nodes + search.counters.ended) / elapsed
         action = final_choice(self.table, root, s, self.rng, fresh)
-        return self.decide(action, "search", actions, began, root, search.counters)
+        return self.decide(action, "search", root.actions, began, root, search.counters)
 
     def fresh(self, actions: Ints, taken: Mapping[int, int] | None) -> Floats | None:
         """What each action still weighs; None where all weigh the same."""

@@ -114,7 +114,8 @@ class Domain(Protocol[X, L]):
         ...
 
     def danger(self, x: X, actions: Ints, seed: int) -> Floats | None:
-        """The share of X's states in which each action lets the opponent win with its next move; None: not told."""
+        """The share of X's states in which each action lets the opponent win with its next move, less that in which it
+        wins itself; None: not told."""
         ...
 
     def meets(self, particles: L, x: X) -> Flags: ...

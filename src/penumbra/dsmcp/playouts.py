@@ -25,7 +25,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, NamedTuple
 
 import numpy as np
@@ -45,6 +45,7 @@ class Request(NamedTuple):
     opponent: bool
 
 
+RECKLESS = 0.15  # so much more danger than need be, and an action is not considered at all
 DOUBT = 1.0  # of a mean of one visit; of n visits, divided by √n
 STALE_WORTH = 0.1  # how much less an action may be worth that is taken because others are stale
 Reply = tuple[Floats, Floats]  # priors along the legal actions, values
@@ -111,6 +112,11 @@ class Root:
     pi: Floats
     value: float
 
+    def weighed(self, weights: Floats) -> Root:
+        """The same with π̄ of each action multiplied by what it weighs."""
+        pi = self.pi * weights.astype(np.float64)
+        return replace(self, pi=(pi / pi.sum()).astype(np.float32))
+
     def flattened(self, temperature: float) -> Floats:
         """π̄ to the power of 1 / temperature, by which the root is explored."""
         if temperature == 1:
@@ -145,26 +151,24 @@ class Search(Generic[X, L]):
     def seed(self) -> int:
         return int(self.rng.integers(1 << 63))
 
-    def prepare_root(self, actions: Ints, rows: int, fresh: Floats | None = None) -> Root:
+    def prepare_root(self, actions: Ints, rows: int) -> Root:
         """π̄ and the average value over drawings of our ℓ-subset; one drawing where X fits into ℓ.
 
-        `fresh`, from 0 to 1 along the actions, is what they still weigh in π̄.
+        What is reckless is left out, what is dangerous weighs less.
         """
         s = self.settings
+        danger = self.domain.danger(self.x, actions, self.seed()) if s.prudence else None
+        if danger is not None:
+            sane = danger <= danger.min() + RECKLESS
+            actions, danger = actions[sane], danger[sane]
         rows = 1 if self.domain.size(self.x) <= s.ell else rows
         batch = self.domain.draw(self.x, rows, s.ell, self.seed(), False, None)
         legal = Legal(np.tile(actions, rows), np.arange(rows + 1, dtype=np.int64) * len(actions))
         priors, values = self.evaluator.evaluate(self.domain.sigma(batch), legal, opponent=False)
         self.counters.nodes += rows
         pi = priors.reshape(rows, len(actions)).mean(axis=0, dtype=np.float64)
-        danger = self.domain.danger(self.x, actions, self.seed()) if s.prudence else None
-        if danger is not None and not (danger == 1).all():
-            pi *= (1 - danger) ** s.prudence
-            pi /= pi.sum()
-        if fresh is not None:
-            pi *= fresh
-            pi /= pi.sum()
-        return Root(self.seed(), actions, pi.astype(np.float32), float(values.mean()))
+        root = Root(self.seed(), actions, pi.astype(np.float32), float(values.mean()))
+        return root if danger is None or (danger == 1).all() else root.weighed((1 - danger) ** s.prudence)
 
     def run(self, root: Root, budget: Budget) -> None:
         """Playouts until the budget is spent; at least one batch."""
