@@ -20,7 +20,7 @@ from penumbra.core import NodeTable, Paths
 from penumbra.dsmcp import Agent, Settings
 from penumbra.dsmcp.agent import PATIENCE, WAITING
 from penumbra.dsmcp.bandit import bandit
-from penumbra.dsmcp.domain import Keys, Legal
+from penumbra.dsmcp.domain import Floats, Ints, Keys, Legal
 from penumbra.dsmcp.playouts import Budget, Root, Search, final_choice
 from penumbra.dsmcp.settings import Choice, SettingsError
 from tests.dsmcp import transcription
@@ -430,6 +430,25 @@ def test_nothing_bad_is_done_because_everything_else_is_stale() -> None:
     assert choices(N, Q, pi, "total", fresh=[0.001, 1, 1]) == {2: 600}
     assert choices(N[:2], Q[:2], pi[:2], "total", fresh=[0.001, 1]) == {0: 600}
     assert choices(N[:2], Q[:2], pi[:2], "visits", fresh=[0.001, 1]) == {0: 600}
+
+
+class Perilous(PhantomTicTacToe):
+    """Corners lose at once in nine states of ten, edges in one of ten."""
+
+    def danger(self, x: Situation, actions: Ints, seed: int) -> Floats:
+        return np.array([0.0 if a == 4 else 0.1 if a % 2 else 0.9 for a in actions.tolist()], np.float32)
+
+
+def test_danger_weighs_and_recklessness_is_not_considered() -> None:
+    x, particles = start(0)
+    settings = FINE.replace(prudence=4.0)
+    agent = Agent(Perilous(), UniformEvaluator(), settings, x, particles)
+    decision = agent.choose(nodes=200, taken={4: WAITING, 1: WAITING, 3: WAITING, 5: WAITING, 7: WAITING})
+    assert decision.actions.tolist() == [1, 3, 4, 5, 7]  # however stale they are
+    priors = agent.choose(nodes=8).policy
+    np.testing.assert_allclose(priors[[0, 1, 3, 4]] / priors[2], 0.9**4, rtol=1e-5)
+    careless = Agent(Perilous(), UniformEvaluator(), FINE.replace(prudence=0.0), x, particles)
+    np.testing.assert_allclose(careless.choose(nodes=8).policy, 1 / 9, rtol=1e-5)
 
 
 def test_what_an_action_weighs_falls_with_the_times_it_was_taken() -> None:

@@ -133,6 +133,8 @@ class Agent(Generic[X, L]):
         search = Search(self.domain, self.evaluator, self.table, settings, self.rng, x, belief)
         search_began = time.monotonic()
         root = search.prepare_root(actions, settings.b)
+        if len(root.actions) == 1:
+            return self.decide(int(root.actions[0]), "only action", root.actions, began, root, search.counters)
         fresh = self.fresh(root.actions, taken)
         if not s.playouts:
             action = policy_choice(root, s, self.rng, fresh)
