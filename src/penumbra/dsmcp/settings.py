@@ -41,7 +41,7 @@ class Settings:
     weigh_ended: bool = True  # a playout that ends counts once for every step it had left
     choice: Choice = "total"  # of the root's statistics; the paper takes the largest total; "bound": mean - 1/√N
     temperature: float = 1.0  # the root is explored by π̄^(1 / temperature)
-    prudence: float = 4.0  # π̄ of an action counts (1 - danger)^prudence, danger being where it may lose at once
+    prudence: float = 4.0  # π̄ of an action counts (1 - danger)^prudence, and none is reckless; 0: nobody asks
     stale: float = 0.5  # what an action still weighs for each time past the fourth that it was taken; 1: as much
     cut: Cut = "random"  # how sets are cut to ℓ; keyed cuts repeat, so that nodes do
     static_analysis: bool = True
