@@ -25,6 +25,7 @@ from penumbra.terminal.frames import Frame, Shadows, result_line
 from penumbra.terminal.thoughts import Thoughts, thoughts_of
 
 NODES = 160  # for each step: a few tenths of a second on two cores
+CAP = 20_000  # states held, or a game in which both wait takes minutes
 ADAPTED = ("attacker",)
 
 
@@ -90,7 +91,7 @@ def _player(name: str, seed: int) -> Player:
         return _attacker(seed)
     if name not in registry.names():
         raise ValueError(f"there is no player {name!r}; known are {', '.join([*registry.names(), *ADAPTED])}")
-    return registry.make(name, seed, Configuration(nodes=NODES))
+    return registry.make(name, seed, Configuration(nodes=NODES, cap=CAP))
 
 
 def _attacker(seed: int) -> Player:
