@@ -61,7 +61,7 @@ void bind_node_table(nb::module_& m) {
           [](NodeTable& t, const Column<std::uint64_t>& keys, const Column<std::int32_t>& actions,
              const Column<std::int64_t>& offsets, const Column<float>& priors, const Column<float>& values,
              const Triples& uniforms, double c, double m, double paranoia, int rule, bool root, bool visit_all,
-             double virtual_loss) {
+             double virtual_loss, double virtual_value) {
             const std::size_t rows = keys.shape(0);
             same_length(rows, {values.shape(0), uniforms.shape(0), offsets.shape(0) - 1});
             same_length(actions.shape(0), {priors.shape(0)});
@@ -74,12 +74,13 @@ void bind_node_table(nb::module_& m) {
               const nb::gil_scoped_release release;
               t.select(span_of(keys), span_of(actions), span_of(offsets), span_of(priors), span_of(values),
                        {uniforms.data(), 3 * rows},
-                       {c, m, paranoia, static_cast<Rule>(rule), root, visit_all, virtual_loss}, chosen, known);
+                       {c, m, paranoia, static_cast<Rule>(rule), root, visit_all, virtual_loss, virtual_value}, chosen,
+                       known);
             }
             return std::make_pair(to_numpy(std::move(chosen), {rows}), to_numpy(std::move(known), {rows}));
           },
           "keys"_a, "actions"_a, "offsets"_a, "priors"_a, "values"_a, "uniforms"_a, "c"_a, "m"_a, "paranoia"_a,
-          "rule"_a, "root"_a, "visit_all"_a, "virtual_loss"_a,
+          "rule"_a, "root"_a, "visit_all"_a, "virtual_loss"_a, "virtual_value"_a,
           "Algorithm 1, row after row: the actions chosen, and whether the nodes were known.")
       .def(
           "add",
@@ -98,8 +99,8 @@ void bind_node_table(nb::module_& m) {
 void bind_paths(nb::module_& m) {
   using Rows = Column<std::int64_t>;
   nb::class_<Paths>(m, "Paths", "Nodes and actions on the way of each playout of a batch, and what is lent to them.")
-      .def(nb::init<NodeTable&, std::size_t, double>(), "table"_a, "playouts"_a, "virtual_loss"_a,
-           nb::keep_alive<1, 2>())
+      .def(nb::init<NodeTable&, std::size_t, double, double>(), "table"_a, "playouts"_a, "virtual_loss"_a,
+           "virtual_value"_a, nb::keep_alive<1, 2>())
       .def(
           "append",
           [](Paths& p, const Rows& rows, const Column<std::uint64_t>& keys, const Column<std::int32_t>& actions,
@@ -166,6 +167,19 @@ void bind_particles(nb::module_& m) {
       },
       "particles"_a, "before"_a, "after"_a, "actions"_a,
       "uint8[B]: would the action of each row, played where particle and `before` stand, lead into `after`?");
+  m.def(
+      "reaches",
+      [](const Infostates& particles, const StateSet& before, const StateSet& after,
+         const Column<std::int32_t>& actions, const Column<std::int64_t>& offsets) {
+        std::vector<std::uint8_t> out;
+        {
+          const nb::gil_scoped_release release;
+          out = reaches(particles, before, after, span_of(actions), span_of(offsets));
+        }
+        return flags(std::move(out));
+      },
+      "particles"_a, "before"_a, "after"_a, "actions"_a, "offsets"_a,
+      "uint8[A]: the same for several actions of each row, row r having actions[offsets[r]:offsets[r + 1]].");
   m.def(
       "singletons",
       [](const StateSet* before, const StateSet& after, int rows, int step, int limit, OptionalSquare capture,

@@ -188,12 +188,15 @@ class PhantomTicTacToe:
             others[row] = Situation(o.player, o.own, cutter.cut(possible, int(other_ell[row]), own))
         return Batch(actors), Batch(others), results
 
-    def legal(self, batch: Batch, ours: bool) -> Legal:
+    def legal(self, batch: Batch, prune: bool) -> Legal:
         return ragged(cells(FULL & ~row.own.tried) for row in batch.rows)
 
     def settle(self, batch: Batch, ours: bool) -> Floats:
         sure = [(ours or len(row.others) > 1) and sure_win(row.own, row.others) is not None for row in batch.rows]
         return np.where(sure, np.float32(1), np.float32(np.nan)).astype(np.float32)
+
+    def exposed(self, batch: Batch) -> Floats:
+        return np.full(len(batch), np.nan, np.float32)  # nothing is said about it
 
     def sigma(self, batch: Batch) -> Floats:
         return np.stack([synopsis(row.own, row.others) for row in batch.rows])
@@ -223,9 +226,6 @@ class PhantomTicTacToe:
     def root(self, x: Situation, static_analysis: bool) -> tuple[Ints, int | None]:
         return np.array(cells(FULL & ~x.own.tried), np.int32), sure_win(x.own, x.others) if static_analysis else None
 
-    def danger(self, x: Situation, actions: Ints, seed: int) -> Floats | None:
-        return None  # not told
-
     def meets(self, particles: Batch, x: Situation) -> Flags:
         return np.array([row.own in x.others and x.own in row.others for row in particles.rows], np.bool_)
 
@@ -238,6 +238,10 @@ class PhantomTicTacToe:
             own, their = (moved, their) if before.ours else (own, moved)
             flags[row] = result(moved, other) is None and own == after.own and their in after.others
         return flags
+
+    def reaches(self, particles: Batch, before: Situation, after: Situation, legal: Legal) -> Flags:
+        rows = np.repeat(np.arange(len(particles)), np.diff(legal.offsets))
+        return self.leads_into(particles.take(rows), before, after, legal.actions)
 
     def singletons(self, before: Situation | None, after: Situation, rows: int, ell: int, seed: int) -> Batch:
         sides = random.Random(seed).choices(sorted(after.others), k=rows)

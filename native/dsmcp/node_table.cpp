@@ -158,7 +158,10 @@ void NodeTable::select(std::span<const std::uint64_t> keys, std::span<const std:
                                     &uniforms[3 * row], settings, visited);
     chosen[row] = actions[first + pick];
     known[row] = visited;
-    if (settings.virtual_loss != 0) claim(tag_of(keys[row], chosen[row])).n += settings.virtual_loss;
+    if (settings.virtual_loss == 0) continue;
+    Entry& entry = claim(tag_of(keys[row], chosen[row]));
+    entry.n += settings.virtual_loss;
+    entry.q += settings.virtual_loss * settings.virtual_value;
   }
 }
 

@@ -16,13 +16,14 @@ namespace penumbra {
 enum class Rule : int { kUcb1 = 0, kAvop = 1 };
 
 struct BanditSettings {
-  double c = 2;         // exploration
+  double c = 1;         // exploration, on the scale of win probabilities: half of the paper's
   double m = 1;         // mixing: the policy acts with probability e^(-m n); may be infinite
   double paranoia = 0;  // phi
   Rule rule = Rule::kUcb1;
-  bool root = false;        // the root never mixes
-  bool visit_all = false;   // actions without visits first, else they count with the node's own value and one visit
-  double virtual_loss = 1;  // n_vl, added to the action chosen
+  bool root = false;           // the root never mixes
+  bool visit_all = false;      // actions without visits first, else they count with the node's own value and one visit
+  double virtual_loss = 1;     // n_vl, visits added to the action chosen
+  double virtual_value = 0.5;  // what each of them counts: 1/2 is the paper's (0 from -1 to 1), 0 a loss
 };
 
 struct Statistics {

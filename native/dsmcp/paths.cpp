@@ -6,8 +6,8 @@
 
 namespace penumbra {
 
-Paths::Paths(NodeTable& table, std::size_t playouts, double virtual_loss)
-    : table_(table), virtual_loss_(virtual_loss), ways_(playouts) {}
+Paths::Paths(NodeTable& table, std::size_t playouts, double virtual_loss, double virtual_value)
+    : table_(table), virtual_loss_(virtual_loss), virtual_value_(virtual_value), ways_(playouts) {}
 
 const std::vector<Paths::Step>& Paths::way(std::int64_t row) const {
   if (row < 0 || row >= static_cast<std::int64_t>(ways_.size()))
@@ -41,7 +41,7 @@ void Paths::lose_virtually(std::span<const std::int64_t> rows) {
   for (const std::int64_t row : rows)
     for (Step& step : way(row)) {
       if (step.lent) continue;
-      updates.push_back({step.key, step.action, virtual_loss_, 0, 1});
+      updates.push_back({step.key, step.action, virtual_loss_, virtual_loss_ * virtual_value_, 1});
       step.lent = true;
     }
   table_.add(updates);
@@ -54,7 +54,8 @@ void Paths::credit(std::span<const std::int64_t> rows, std::span<const float> q,
     for (Step& step : way(rows[i])) {
       const double value = (1 + (step.ours == ours ? 1.0 : -1.0) * q[i]) / 2;
       const double back = step.lent ? virtual_loss_ : 0;
-      updates.push_back({step.key, step.action, weights[i] - back, weights[i] * value, static_cast<float>(value)});
+      updates.push_back({step.key, step.action, weights[i] - back, weights[i] * value - back * virtual_value_,
+                         static_cast<float>(value)});
       step.lent = false;
     }
   table_.add(updates);
@@ -64,7 +65,8 @@ void Paths::cancel() {
   std::vector<Update> updates;
   for (std::vector<Step>& steps : ways_)
     for (Step& step : steps) {
-      if (step.lent && virtual_loss_ != 0) updates.push_back({step.key, step.action, -virtual_loss_, 0, 1});
+      if (step.lent && virtual_loss_ != 0)
+        updates.push_back({step.key, step.action, -virtual_loss_, -virtual_loss_ * virtual_value_, 1});
       step.lent = false;
     }
   table_.add(updates);

@@ -12,7 +12,7 @@ namespace penumbra {
 
 class Paths {
  public:
-  Paths(NodeTable& table, std::size_t playouts, double virtual_loss);
+  Paths(NodeTable& table, std::size_t playouts, double virtual_loss, double virtual_value);
 
   // The actions that these playouts have just chosen, to each of which `NodeTable::select` has lent the virtual loss.
   void append(std::span<const std::int64_t> rows, std::span<const std::uint64_t> keys,
@@ -21,7 +21,7 @@ class Paths {
   // N of the last action of each row, what is lent included.
   std::vector<double> visits(std::span<const std::int64_t> rows) const;
 
-  // Lends the virtual loss, visits of value 0, to all actions of these rows that do not have it.
+  // Lends the virtual loss, visits of the virtual value, to all actions of these rows that do not have it.
   void lose_virtually(std::span<const std::int64_t> rows);
 
   // A value q, from -1 to 1 and of our player or the other, for each row: every action on its way gets so many visits
@@ -42,7 +42,7 @@ class Paths {
   const std::vector<Step>& way(std::int64_t row) const;
 
   NodeTable& table_;
-  const double virtual_loss_;
+  const double virtual_loss_, virtual_value_;
   std::vector<std::vector<Step>> ways_;  // [playouts][steps]
 };
 

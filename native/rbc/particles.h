@@ -15,6 +15,10 @@ std::vector<std::uint8_t> meets(const Infostates& particles, const StateSet& set
 std::vector<std::uint8_t> leads_into(const Infostates& particles, const StateSet& before, const StateSet& after,
                                      std::span<const int> actions);
 
+// The same for several actions of each particle: row r has those in [offsets[r], offsets[r + 1]).
+std::vector<std::uint8_t> reaches(const Infostates& particles, const StateSet& before, const StateSet& after,
+                                  std::span<const int> actions, std::span<const std::int64_t> offsets);
+
 // Particles that know the one state of `after` they stand in. Each is drawn as a random state of `before` and a random
 // way on into `after`; so states with several parents are likelier, and what such a particle remembers of the
 // opponent's last move is that way. `before` is null where none is kept: then a random state of `after`, nothing remembered.

@@ -21,7 +21,7 @@ def analyse(
     *,
     turn: int | None = None,
     player: str | None = None,
-    preset: str = "mixture",
+    preset: str = "penumbra",
     seconds: float | None = None,
     nodes: int | None = None,
     seed: int = 0,
@@ -32,8 +32,8 @@ def analyse(
     nodes. Decisions are as `penumbra.players.recording` writes them, with what was `played` beside what was `chosen`.
     """
     from penumbra import analysis
-    from penumbra.dsmcp.settings import PRESETS
     from penumbra.players.configuration import Configuration
+    from penumbra.players.presets import PRESETS
 
     if preset not in PRESETS:
         raise ValueError(f"there is no preset {preset!r}; there are {', '.join(PRESETS)}")

@@ -276,7 +276,9 @@ def analyse(
     file: Annotated[Path, typer.Argument(help="A game as reconchess writes it (JSON).")],
     turn: Annotated[int | None, typer.Option(min=1, help="Of the player, counted from 1; all by default.")] = None,
     player: Annotated[str | None, typer.Option(help="white or black; both by default.")] = None,
-    preset: Annotated[str, typer.Option(help="mixture, tree, cache, network or simple")] = "mixture",
+    preset: Annotated[
+        str, typer.Option(help="penumbra, or a variant of the paper: mixture, tree, cache, network, simple")
+    ] = "penumbra",
     seconds: Annotated[float | None, typer.Option(min=0.001, help="To think about each step.")] = None,
     nodes: Annotated[int | None, typer.Option(min=1, help="Evaluations for each step.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed and nodes give the same answer.")] = 0,

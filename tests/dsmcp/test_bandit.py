@@ -18,11 +18,11 @@ from examples.phantom_tic_tac_toe.evaluators import LineEvaluator, UniformEvalua
 
 from penumbra.core import NodeTable, Paths
 from penumbra.dsmcp import Agent, Settings
-from penumbra.dsmcp.agent import PATIENCE, WAITING
 from penumbra.dsmcp.bandit import bandit
 from penumbra.dsmcp.domain import Floats, Ints, Keys, Legal
-from penumbra.dsmcp.playouts import Budget, Root, Search, final_choice
-from penumbra.dsmcp.settings import Choice, SettingsError
+from penumbra.dsmcp.playouts import Budget, Search, final_choice
+from penumbra.dsmcp.root_policy import Root, RootPolicy, Scores
+from penumbra.dsmcp.settings import Choice
 from tests.dsmcp import transcription
 
 KEY = 77
@@ -70,7 +70,7 @@ class Node:
         least = np.where(visited, np.array(self.least, np.float32), np.float32(value))
         visits = np.maximum(N, 1)  # an action without visits counts with one
         explore = np.sqrt(np.log(max(n, 1)) / visits) if s.rule == "ucb1" else np.sqrt(n) / (1 + N)
-        score = (1 - s.phi) * mean + s.phi * least + s.c * pi * explore
+        score = (1 - s.phi) * mean + s.phi * least + s.c / 2 * pi * explore  # c is for values from -1 to 1
         if s.visit_all and not visited.all():
             score = np.where(visited, -1, 0.0)
         best = np.isclose(score, score.max(), rtol=0, atol=1e-12)
@@ -145,13 +145,13 @@ def test_the_root_never_mixes(m: float) -> None:
 
 
 def test_an_unvisited_action_counts_with_the_value_of_its_node_and_one_visit() -> None:
-    c, n = 1.0, 9.0
+    c, n = 1.0, 9.0  # c on the scale of win probabilities: half of the setting
     other = 0.4 + c * 0.5 * math.sqrt(math.log(n) / n)  # an action visited nine times, with a mean of 0.4
     even = other - c * 0.5 * math.sqrt(math.log(n))  # the value at which an action without visits draws level
     for value, unvisited in ((even + 0.001, 1), (even - 0.001, 0)):
         node = Node((n, 0), (0.4 * n, 0), (0, 1), (0.5, 0.5), value)
-        assert node.frequencies(Settings(m=math.inf, c=c)).tolist() == [1 - unvisited, unvisited]
-        assert node.frequencies(Settings(m=math.inf, c=c, visit_all=True)).tolist() == [0, 1]
+        assert node.frequencies(Settings(m=math.inf, c=2 * c)).tolist() == [1 - unvisited, unvisited]
+        assert node.frequencies(Settings(m=math.inf, c=2 * c, visit_all=True)).tolist() == [0, 1]
 
 
 def test_paranoia_prefers_what_has_never_gone_wrong() -> None:
@@ -183,10 +183,10 @@ def test_an_action_without_prior_is_not_drawn_but_may_be_best() -> None:
 def test_a_row_sees_the_virtual_losses_of_the_rows_before_it() -> None:
     table, legal = NodeTable(64), Legal(np.tile(np.arange(4, dtype=np.int32), 4), np.arange(5, dtype=np.int64) * 4)
     keys, pi, values = np.full(4, KEY, np.uint64), np.full(16, 0.25, np.float32), np.full(4, 0.5, np.float32)
-    chosen = bandit(table, keys, legal, pi, values, Settings(n_vl=2), np.random.default_rng(0), root=True)
+    chosen = bandit(table, keys, legal, pi, values, Settings(n_vl=2, c=4), np.random.default_rng(0), root=True)
     assert sorted(chosen.actions.tolist()) == [0, 1, 2, 3]
     assert chosen.known.tolist() == [False, True, True, True]
-    assert table.statistics(KEY, np.arange(4, dtype=np.int32))[:, :2].tolist() == [[2, 0]] * 4
+    assert table.statistics(KEY, np.arange(4, dtype=np.int32))[:, :2].tolist() == [[2, 1]] * 4  # visits of value ½
 
 
 # -- virtual losses in playouts
@@ -253,7 +253,7 @@ def test_virtual_losses_have_cancelled_after_a_stopped_batch(answers: int) -> No
 
 def test_a_way_is_credited_to_both_players_and_gives_back_what_it_was_lent() -> None:
     table, rows = NodeTable(64), np.array([1], np.int64)
-    path = Paths(table, 2, 0.375)
+    path = Paths(table, 2, 0.375, 0.5)
     for t, ours in enumerate((True, False, False)):
         legal = Legal(np.array([t], np.int32), np.array([0, 1], np.int64))
         one, key = np.ones(1, np.float32), np.array([KEY + t], np.uint64)
@@ -261,7 +261,7 @@ def test_a_way_is_credited_to_both_players_and_gives_back_what_it_was_lent() -> 
         path.append(rows, key, a, ours)
         path.lose_virtually(rows)
         path.lose_virtually(rows)
-        assert [table.get(KEY + i, i) for i in range(t + 1)] == [(0.375, 0, 1)] * (t + 1)
+        assert [table.get(KEY + i, i) for i in range(t + 1)] == [(0.375, 0.1875, 1)] * (t + 1)
     assert path.visits(rows).tolist() == [0.375]
     path.credit(rows, np.array([0.5], np.float32), True, np.array([4.0]))
     assert [table.get(KEY + t, t) for t in range(3)] == [(4, 3, 0.75), (4, 1, 0.25), (4, 1, 0.25)]
@@ -343,7 +343,11 @@ def test_threads_may_share_a_table() -> None:
     table, actions = NodeTable(1 << 18), np.arange(64, dtype=np.int32)
     rows, rounds = 50, 100
     legal = Legal(np.tile(actions, rows), np.arange(rows + 1, dtype=np.int64) * 64)
-    pi, values, settings = np.full(64 * rows, 1 / 64, np.float32), np.full(rows, 0.5, np.float32), Settings(n_vl=1)
+    pi, values, settings = (
+        np.full(64 * rows, 1 / 64, np.float32),
+        np.full(rows, 0.5, np.float32),
+        Settings(virtual_value=0),
+    )
     faults: list[BaseException] = []
 
     def work(seed: int) -> None:
@@ -375,15 +379,14 @@ def choices(
     pi: Sequence[float],
     choice: str,
     times: int = 600,
-    fresh: Sequence[float] | None = None,
+    root_policy: RootPolicy[Situation, Batch] | None = None,
 ) -> Counter[int]:
     """How often each action is performed, for a root with these statistics."""
     node = Node(tuple(N), tuple(Q), (0.0,) * len(N), tuple(pi))
     table, rng = node.table(), np.random.default_rng(0)
     root = Root(KEY, node.actions, np.array(pi, np.float32), 0.0)
     settings = Settings().replace(choice=choice)
-    weights = None if fresh is None else np.array(fresh, np.float32)
-    return Counter(final_choice(table, root, settings, rng, weights) - 10 for _ in range(times))
+    return Counter(final_choice(table, root, settings, rng, root_policy) - 10 for _ in range(times))
 
 
 @pytest.mark.parametrize("choice", get_args(Choice))
@@ -399,88 +402,39 @@ def test_the_final_choice_by_each_rule() -> None:
     assert choices(N, Q, pi, "total") == {0: 600}
     assert choices(N, Q, pi, "visits") == {0: 600}
     assert choices(N, Q, pi, "mean") == {2: 600}
-    assert choices(N, Q, pi, "bound") == {1: 600}  # 0.4 - 1 / √10, 0.9 - 1 / 2 and 0.95 - 1
+    assert choices(N, Q, pi, "mirror") == {2: 600}  # ln 0.5 + 9.5 is more than ln 0.3 + 9 and ln 0.2 + 4
     drawn = choices(N, Q, pi, "proportional", 6000)
     for action, n in enumerate(N):
         assert drawn[action] == pytest.approx(400 * n, rel=0.15)
 
 
-def test_an_action_taken_before_weighs_less() -> None:
-    N, Q, pi = [10, 4, 0], [6, 3.6, 0], [0.2, 0.3, 0.5]
-    assert choices(N, Q, pi, "total", fresh=[0.75, 1, 1]) == {0: 600}
-    assert choices(N, Q, pi, "total", fresh=[0.5, 1, 1]) == {1: 600}
-    assert choices(N, Q, pi, "visits", fresh=[0.25, 1, 1]) == {1: 600}
-    drawn = choices(N, Q, pi, "proportional", 6000, fresh=[0.2, 1, 1])
-    assert drawn[0] == pytest.approx(2000, rel=0.15) and drawn[1] == pytest.approx(4000, rel=0.1)
-    assert choices([0] * 3, [0] * 3, pi, "total", fresh=[1, 1, 0.5]) == {1: 600}
+class Judging(RootPolicy[Situation, Batch]):
+    """Thinks nothing of corners and prefers edges at last."""
+
+    def prior(
+        self,
+        x: Situation,
+        particles: Batch | None,
+        actions: Ints,
+        pi: Floats,
+        seconds: float | None,
+        rng: np.random.Generator,
+    ) -> Floats:
+        return np.where(np.isin(actions, (0, 2, 6, 8)), np.float32(0), 3 * pi)
+
+    def score(self, root: Root, n: Scores, q: Scores, scores: Scores) -> Scores:
+        return np.where(root.actions % 2 == 1, scores + 1000, scores)
 
 
-def test_the_root_is_explored_by_a_flatter_policy() -> None:
-    root = Root(KEY, np.arange(3, dtype=np.int32), np.array([0.81, 0.16, 0.01], np.float32), 0.0)
-    assert root.flattened(1) is root.pi
-    np.testing.assert_allclose(root.flattened(2), np.array([9, 4, 1]) / 14, rtol=1e-6)
-    assert Settings(temperature=0.5).temperature == 0.5
-    with pytest.raises(SettingsError, match="temperature is 0"):
-        Settings(temperature=0)
-
-
-def test_nothing_bad_is_done_because_everything_else_is_stale() -> None:
-    N, Q, pi = [90, 5, 5], [63, 0.5, 3.2], [0.9, 0.05, 0.05]  # worth 0.7, 0.1 and 0.64
-    assert choices(N, Q, pi, "total", fresh=[1, 1, 1]) == {0: 600}
-    assert choices(N, Q, pi, "total", fresh=[0.001, 1, 1]) == {2: 600}
-    assert choices(N[:2], Q[:2], pi[:2], "total", fresh=[0.001, 1]) == {0: 600}
-    assert choices(N[:2], Q[:2], pi[:2], "visits", fresh=[0.001, 1]) == {0: 600}
-
-
-class Perilous(PhantomTicTacToe):
-    """Corners lose at once in nine states of ten, edges in one of ten."""
-
-    def danger(self, x: Situation, actions: Ints, seed: int) -> Floats:
-        return np.array([0.0 if a == 4 else 0.1 if a % 2 else 0.9 for a in actions.tolist()], np.float32)
-
-
-def test_danger_weighs_and_recklessness_is_not_considered() -> None:
-    x, particles = start(0)
-    settings = FINE.replace(prudence=4.0)
-    agent = Agent(Perilous(), UniformEvaluator(), settings, x, particles)
-    decision = agent.choose(nodes=200, taken={4: WAITING, 1: WAITING, 3: WAITING, 5: WAITING, 7: WAITING})
-    assert decision.actions.tolist() == [1, 3, 4, 5, 7]  # however stale they are
-    priors = agent.choose(nodes=8).policy
-    np.testing.assert_allclose(priors[[0, 1, 3, 4]] / priors[2], 0.9**4, rtol=1e-5)
-    careless = Agent(Perilous(), UniformEvaluator(), FINE.replace(prudence=0.0), x, particles)
-    np.testing.assert_allclose(careless.choose(nodes=8).policy, 1 / 9, rtol=1e-5)
-
-
-def test_what_an_action_weighs_falls_with_the_times_it_was_taken() -> None:
-    settings = FINE.replace(stale=0.5)
-    x = Situation(0, Side(0, 0), frozenset([Side(0, 0)]))
-    agent = Agent(PhantomTicTacToe(), UniformEvaluator(), settings, x, Batch([Situation(1, Side(0, 0), frozenset())]))
-    actions = np.array([3, 4, 5], np.int32)
-    taken = {3: PATIENCE, 4: PATIENCE + 1, 5: PATIENCE + 3, 8: 2}
-    fresh = agent.fresh(actions, taken)
-    assert fresh is not None and fresh.tolist() == [1.0, 0.5, 0.125]
-    taken[8] += WAITING - sum(taken.values())
-    fresh = agent.fresh(actions, taken)
-    assert fresh is not None and fresh.tolist() == [0.5 ** taken[a] for a in (3, 4, 5)]
-    assert agent.fresh(actions, {3: PATIENCE, 4: 1}) is None
-    assert agent.fresh(actions, {}) is None and agent.fresh(actions, None) is None
-    with pytest.raises(SettingsError, match="stale is 2"):
-        settings.replace(stale=2.0)
-
-
-def test_who_has_waited_for_long_does_something_new() -> None:
-    """Before, what was taken often is only chosen less; after, the search hardly looks at it either."""
-    usual = {4: WAITING - 1}
-    for taken, prior in ((usual, 1 / 9), (usual | {0: 1}, 0.0)):
-        agent = Agent(PhantomTicTacToe(), UniformEvaluator(), FINE, *start(0))
-        decision = agent.choose(nodes=400, taken=taken)
-        assert decision.policy[4] == pytest.approx(prior, abs=1e-4)
-        assert decision.policy.sum() == pytest.approx(1)
-        assert decision.action != 4
-        assert (decision.visits[4] > decision.visits.mean() / 2) == (prior > 0)
-    bare = Agent(PhantomTicTacToe(), UniformEvaluator(), FINE.replace(playouts=False), *start(0))
-    taken = {action: WAITING for action in range(9) if action != 7}
-    assert bare.choose(taken=taken).action == 7
+def test_a_root_policy_changes_what_is_considered_and_what_is_chosen() -> None:
+    judged = Agent(PhantomTicTacToe(), UniformEvaluator(), FINE, *start(0), Judging()).choose(nodes=200)
+    assert judged.actions.tolist() == [1, 3, 4, 5, 7]
+    np.testing.assert_allclose(judged.policy, 0.2, rtol=1e-6)
+    assert judged.action in (1, 3, 5, 7)
+    plain = Agent(PhantomTicTacToe(), UniformEvaluator(), FINE, *start(0)).choose(nodes=200)
+    assert len(plain.actions) == 9
+    N, Q, pi = [10, 4, 3], [6, 3.6, 1], [0.2, 0.3, 0.5]
+    assert choices(N, Q, pi, "total", root_policy=Judging()) == {1: 600}
 
 
 @pytest.mark.parametrize("choice", ["total", "mean"])

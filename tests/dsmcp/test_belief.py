@@ -27,8 +27,9 @@ from penumbra.rbc import domain as rbc
 from penumbra.rbc.domain import ReconBlindChess
 from tests.dsmcp.games import Observer, at_random, peacefully, play_phantom, play_rbc
 
-RBC = Settings(b=16, ell=16, k=32, n_particles=24, table_entries=1 << 12, seed=0)
-PHANTOM = Settings(b=64, d=(6,), ell=512, k=200, n_particles=64, table_entries=1 << 12, seed=0)
+POLICY = Settings(belief_bandit="policy", seed=0)
+RBC = POLICY.replace(b=16, ell=16, k=32, n_particles=24, table_entries=1 << 12)
+PHANTOM = POLICY.replace(b=64, d=(6,), ell=512, k=200, n_particles=64, table_entries=1 << 12)
 
 
 def belief_of(domain: Domain[X, L], evaluator: Evaluator, settings: Settings, start: tuple[X, L]) -> Belief[X, L]:
@@ -384,7 +385,7 @@ def test_what_is_known_of_a_particle_stays_with_it_when_others_go_or_come() -> N
     belief.refill_step(3, 100, lambda: False)
     policy = belief.policy(acting, np.arange(100))
     assert acting.particles is not None
-    for stored, fresh in zip(policy.legal, belief.domain.legal(acting.particles, ours=False), strict=True):
+    for stored, fresh in zip(policy.legal, belief.domain.legal(acting.particles, prune=False), strict=True):
         np.testing.assert_array_equal(stored, fresh)
     sizes = np.diff(policy.legal.offsets)
     np.testing.assert_allclose(policy.tau, np.repeat(1 / sizes, sizes), rtol=1e-6)

@@ -18,7 +18,7 @@ from penumbra.rbc.actions import parse_action
 from penumbra.rbc.domain import ReconBlindChess, Situation
 from penumbra.rbc.observations import Sensed
 
-SETTINGS = Settings(b=16, ell=32, n_particles=32, table_entries=1 << 14, seed=1)
+SETTINGS = Settings(b=16, ell=32, n_particles=32, weigh_ended=True, table_entries=1 << 14, seed=1)
 
 
 class Won(NamedTuple):

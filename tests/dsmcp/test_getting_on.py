@@ -49,12 +49,15 @@ def test_a_won_game_is_won(fen: str) -> None:
 def test_moves_are_counted_until_a_capture() -> None:
     player = registry.make("penumbra", 1, Configuration(evaluator="heuristic", nodes=8, cap=1_000))
     assert isinstance(player, PenumbraPlayer)
-    taken = player._taken
     counts: list[Counter[int]] = []
+
+    def asked() -> Counter[int]:
+        assert isinstance(player, PenumbraPlayer)
+        return player._judgement.repetition.asked
 
     class Watched(Passer):
         def opponent_moved(self, capture: int | None) -> None:
-            counts.append(taken.copy())
+            counts.append(asked().copy())
             if capture is not None:
                 assert not counts[-1]
             else:

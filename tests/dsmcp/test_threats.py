@@ -20,7 +20,7 @@ ATTACK = parse_action("e4f6")
 F6 = 45 ^ 56  # in Black's view
 ANSWERS = {parse_action(word) for word in ("e2f3", "g2f3", "g1f3")}  # the knight is taken; the king has no safe square
 KNIGHT = 1
-SETTINGS = Settings(b=32, n_particles=512, seed=0)
+SETTINGS = Settings(b=32, n_particles=512, c=4.0, weigh_ended=True, belief_bandit="policy", seed=0)
 
 
 class Expecting(HeuristicEvaluator):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import math
+from dataclasses import fields
+from pathlib import Path
 from typing import Any, Generic
 
 import numpy as np
@@ -11,19 +14,22 @@ from examples.phantom_tic_tac_toe import domain as phantom
 from examples.phantom_tic_tac_toe.evaluators import LineEvaluator
 
 from penumbra.core import Infostates, NodeTable
-from penumbra.dsmcp import Agent, Domain, Evaluator, Settings
+from penumbra.dsmcp import PRESETS, Agent, Domain, Evaluator, Settings
 from penumbra.dsmcp.domain import L, X
 from penumbra.network.heuristic import HeuristicEvaluator
 from penumbra.rbc import domain as rbc
+from tests.dsmcp import transcription
 from tests.dsmcp.games import at_random, play_phantom, play_rbc
 from tests.dsmcp.transcription import Transcription
 
+# The paper's values, but for sizes that plain loops can follow.
 BASE = Settings(b=8, d=(5, 6), k=4, ell=12, n_particles=20, in_flight=1, table_entries=1 << 18, seed=1)
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "mixture": {},
-    "cache": {"m": 0.0},
-    "tree": {"m": math.inf},
+    "cache": {"m": PRESETS["cache"].m},
+    "tree": {"m": PRESETS["tree"].m},
+    "simple": {"static_analysis": PRESETS["simple"].static_analysis},
     "two in flight": {"in_flight": 2, "b": 16},
     "three in flight": {"in_flight": 3},
     "avop": {"rule": "avop"},
@@ -34,17 +40,18 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "deeper at once": {"z": 0.0, "m": math.inf},
     "no virtual loss": {"n_vl": 0.0},
     "heavy virtual loss": {"n_vl": 3.0, "in_flight": 2},
-    "literal ends": {"weigh_ended": False},
+    "virtual visits that are lost": {"virtual_value": 0.0, "in_flight": 2},
+    "ends that weigh": {"weigh_ended": True},
+    "exposed kings": {"exposed_king": True},
+    "senses pruned": {"prune_senses": True},
     "visit all": {"visit_all": True},
     "keyed cuts": {"cut": "keyed", "in_flight": 2},
-    "no static analysis": {"static_analysis": False},
-    "beliefs by bandit": {"belief_bandit": "paper"},
-    "beliefs by bandit, all at once": {"belief_bandit": "paper", "b": 20},
+    "beliefs by policy": {"belief_bandit": "policy"},
+    "beliefs all at once": {"b": 20},
     "memory in the key": {"memory_in_key": True},
     "by mean": {"choice": "mean"},
     "by visits": {"choice": "visits"},
-    "by what the mean surely is": {"choice": "bound"},
-    "flat at the root": {"temperature": 3.0, "choice": "bound", "in_flight": 2},
+    "by a mirror step": {"choice": "mirror"},
     "by lot": {"choice": "proportional"},
 }
 
@@ -113,3 +120,23 @@ def test_reconnaissance_blind_chess(name: str) -> None:
     )
     play_rbc(both, x, lambda _: both.choose(), at_random(len(name)), turns=8, ell=settings.ell)
     assert both.searches >= 4
+
+
+def test_presets_differ_from_the_paper_s_settings_only_as_the_paper_says() -> None:
+    differences = {
+        name: {f.name for f in fields(Settings) if getattr(preset, f.name) != getattr(Settings(), f.name)}
+        for name, preset in PRESETS.items()
+    }
+    assert differences == {
+        "mixture": set(),
+        "tree": {"m"},
+        "cache": {"m"},
+        "network": {"playouts"},
+        "simple": {"static_analysis"},
+    }
+
+
+def test_the_transcription_imports_nothing_beyond_the_paper() -> None:
+    tree = ast.parse(Path(transcription.__file__).read_text(encoding="utf-8"))
+    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+    assert {m for m in modules if m.startswith("penumbra")} == {"penumbra.dsmcp.domain", "penumbra.dsmcp.settings"}

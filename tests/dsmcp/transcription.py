@@ -20,7 +20,6 @@ from typing import Generic
 import numpy as np
 
 from penumbra.dsmcp.domain import Domain, Evaluator, Features, Floats, Ints, L, Legal, X
-from penumbra.dsmcp.playouts import DOUBT, RECKLESS
 from penumbra.dsmcp.settings import Settings
 
 Node = int  # the key of an information state
@@ -65,7 +64,7 @@ def bandit(
                 explore = math.sqrt(math.log(max(n, 1.0)) / max(N[a], 1.0))
             else:
                 explore = math.sqrt(n) / (1 + N[a])
-            scores.append((1 - s.phi) * mean + s.phi * worst + s.c * pi[a] * explore)
+            scores.append((1 - s.phi) * mean + s.phi * worst + s.c / 2 * pi[a] * explore)
     best = [a for a in range(len(actions)) if scores[a] == max(scores)]
     best = [a for a in best if pi[a] == max(pi[b] for b in best)]
     return actions[best[int(chance[2] * len(best))]]
@@ -187,7 +186,7 @@ class Transcription(Generic[X, L]):
         rows: list[tuple[list[int], list[float], float]] = []
         for first in range(0, len(step.particles), self.s.b):
             part = step.particles.take(np.arange(first, min(first + self.s.b, len(step.particles))))
-            legal = self.domain.legal(part, ours=False)
+            legal = self.domain.legal(part, prune=False)
             priors, values = self.evaluator.evaluate(self.domain.sigma(part), legal, opponent=True)
             rows += split(legal, priors, values)
         return rows
@@ -226,10 +225,6 @@ class Transcription(Generic[X, L]):
     def choose_action(self, x: X, actions: Ints, nodes: int) -> int:
         s = self.s
         salt = self.seed()
-        danger = self.domain.danger(x, actions, self.seed()) if s.prudence else None
-        if danger is not None:
-            sane = danger <= danger.min() + RECKLESS
-            actions, danger = actions[sane], danger[sane]
         samples = 1 if self.domain.size(x) <= s.ell else s.b
         batch = self.domain.draw(x, samples, s.ell, self.seed(), False, None)
         legal = Legal(np.tile(actions, samples), np.arange(samples + 1, dtype=np.int64) * len(actions))
@@ -238,14 +233,7 @@ class Transcription(Generic[X, L]):
         mean = priors.reshape(samples, -1).mean(axis=0, dtype=np.float64)
         key = self.seed()
         pi = mean.astype(np.float32)
-        if danger is not None and not (danger == 1).all():
-            weighed = pi * ((1 - danger) ** s.prudence).astype(np.float64)
-            pi = (weighed / weighed.sum()).astype(np.float32)
-        flat = pi
-        if s.temperature != 1:
-            flat = pi.astype(np.float64) ** (1 / s.temperature)
-            flat = (flat / flat.sum()).astype(np.float32)
-        root = key, [int(a) for a in actions], flat.tolist(), float(np.float32((1 + float(values.mean())) / 2))
+        root = key, [int(a) for a in actions], pi.tolist(), float(np.float32((1 + float(values.mean())) / 2))
 
         under_way: deque[tuple[Generator[Question, Answer, None], Question]] = deque()
         launched = 0
@@ -295,6 +283,8 @@ class Transcription(Generic[X, L]):
             ours = ours == same
             if s.static_analysis and batch:
                 batch, I, J = self.ended(batch, t, domain.settle(I if ours else J, ours), ours, I, J)
+                if s.exposed_king and not ours and batch:
+                    batch, I, J = self.ended(batch, t, domain.exposed(I), True, I, J)
             if not batch:
                 return
             K = I if ours else J
@@ -304,8 +294,8 @@ class Transcription(Generic[X, L]):
                 playout.d += stats.N[playout.nodes[t], playout.actions[t]] - s.n_vl > s.z
             for playout in batch:
                 for i in range(t):
-                    stats.N[playout.nodes[i], playout.actions[i]] += s.n_vl
-            legal = domain.legal(K, ours)
+                    self.lend(playout.nodes[i], playout.actions[i])
+            legal = domain.legal(K, prune=ours and s.prune_senses)
             mu, q = yield domain.sigma(K), legal, not ours
             self.spent += len(batch)
 
@@ -317,7 +307,7 @@ class Transcription(Generic[X, L]):
                 actions, priors, value = rows[r]
                 self.select(batch[r], keys[r], actions, priors, as_value(value), chance, ours)
             for playout, (_, _, value) in zip(batch, rows, strict=True):
-                self.credit(playout, t, value, ours, 1, lent=True)
+                self.credit(playout, t, value, ours, 1, lent_from=0)
             batch = [batch[r] for r in deeper]
             I, J = I.take(np.array(deeper, np.int64)), J.take(np.array(deeper, np.int64))
             t += 1
@@ -336,7 +326,12 @@ class Transcription(Generic[X, L]):
         """Chooses the playout's next action and adds the virtual loss to it."""
         a = bandit(self.stats, node, actions, pi, value, chance, self.s, is_root)
         playout.append(node, a, ours)
-        self.stats.N[node, a] += self.s.n_vl
+        self.lend(node, a)
+
+    def lend(self, node: Node, action: int) -> None:
+        """The virtual loss: visits of a value of their own, until the playout is credited."""
+        self.stats.N[node, action] += self.s.n_vl
+        self.stats.Q[node, action] += self.s.n_vl * self.s.virtual_value
 
     def ended(
         self, batch: list[Playout], t: int, results: Floats, ours: bool, I: L, J: L
@@ -347,19 +342,20 @@ class Transcription(Generic[X, L]):
             if math.isnan(results[r]):
                 rest.append(r)
                 continue
-            self.stats.N[playout.nodes[t], playout.actions[t]] -= self.s.n_vl
             weight = max(playout.d - t, 1) if self.s.weigh_ended else 1
-            self.credit(playout, t, float(results[r]), ours, weight, lent=False)
+            self.credit(playout, t, float(results[r]), ours, weight, lent_from=t)
             self.spent += 1
         kept = np.array(rest, np.int64)
         return [batch[r] for r in rest], I.take(kept), J.take(kept)
 
-    def credit(self, playout: Playout, t: int, q: float, ours: bool, weight: float, lent: bool) -> None:
+    def credit(self, playout: Playout, t: int, q: float, ours: bool, weight: float, lent_from: int) -> None:
+        """To every action on the way; what was lent to those from `lent_from` on is taken back."""
         for i in range(t + 1):
             at = playout.nodes[i], playout.actions[i]
             value = (1 + q) / 2 if playout.ours[i] == ours else (1 - q) / 2
-            self.stats.Q[at] += weight * value
-            self.stats.N[at] += weight - (self.s.n_vl if lent else 0)
+            back = self.s.n_vl if i >= lent_from else 0
+            self.stats.Q[at] += weight * value - back * self.s.virtual_value
+            self.stats.N[at] += weight - back
             self.stats.least[at] = min(self.stats.least[at], float(np.float32(value)))
 
     def final_choice(self, node: Node, actions: list[int], pi: list[float]) -> int:
@@ -369,8 +365,8 @@ class Transcription(Generic[X, L]):
         if self.s.choice == "proportional":
             return int(self.rng.choice(actions, p=np.array(N) / sum(N)))
         means = [q / n if n else 0.0 for q, n in zip(Q, N, strict=True)]
-        bounds = [max(mean - DOUBT / math.sqrt(n), 1e-9) if n else 0.0 for mean, n in zip(means, N, strict=True)]
-        score = {"total": Q, "visits": N, "mean": means, "bound": bounds}[self.s.choice]
+        mirror = [math.log(max(p, 1e-12)) + self.s.eta * mean for p, mean in zip(pi, means, strict=True)]
+        score = {"total": Q, "visits": N, "mean": means, "mirror": mirror}[self.s.choice]
         best = [i for i in visited if score[i] == max(score[v] for v in visited)]
         best = [i for i in best if pi[i] == max(pi[b] for b in best)]
         return actions[int(self.rng.choice(best))]

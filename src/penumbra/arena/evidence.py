@@ -41,7 +41,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=67, help="against each opponent; together over 200")
     parser.add_argument("--opponents", nargs="+", default=list(OPPONENTS))
-    parser.add_argument("--player", default="penumbra:mixture")
+    parser.add_argument("--player", default="penumbra")
     parser.add_argument("--evaluator", choices=EVALUATORS, default="network")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--ponder", action="store_true")

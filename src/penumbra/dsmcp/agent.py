@@ -6,19 +6,17 @@ The agent is told what happened, step by step, as new sets X; the game's own cod
 chooses actions within a budget of time or evaluations. While the opponent thinks, `ponder` goes on refilling beliefs.
 
 Deviations from the paper: the root's statistics are fresh for each decision; refilling stops after a share of the
-step's time, since an evaluator may be slow; b and n_particles shrink with its measured speed for the same reason. An
-action that was taken often, and since which nothing happened, weighs less at the final choice (`stale`): where neither
-player gets on, the same situation would else be answered the same way for ever. To wait is often best, so this begins
-late; but who has waited too long weighs π̄ too, or the search would look at nothing but other ways of waiting.
+step's time (`refill_share`), since an evaluator may be slow; with `adapt`, b shrinks with its measured speed for the
+same reason.
 """
 
 from __future__ import annotations
 
 import atexit
+import logging
 import threading
 import time
 import weakref
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic
 
@@ -26,15 +24,16 @@ import numpy as np
 import numpy.typing as npt
 
 from penumbra.core import NodeTable, threads
-from penumbra.dsmcp.belief import Belief, BeliefCounters
+from penumbra.dsmcp.belief import Belief, Health
 from penumbra.dsmcp.domain import Domain, Evaluator, Floats, Ints, L, X
-from penumbra.dsmcp.playouts import Budget, Counters, Root, Search, final_choice, policy_choice
+from penumbra.dsmcp.playouts import Budget, Counters, Search, final_choice, policy_choice
+from penumbra.dsmcp.refill import LEAST
+from penumbra.dsmcp.root_policy import Root, RootPolicy
 from penumbra.dsmcp.settings import Settings
 
-REFILL_SHARE = 1 / 3  # of a step's time
-PATIENCE = 4  # times that an action may be taken before it gets stale
-WAITING = 25  # actions since anything happened; from then on there is no patience
-LEAST_FRESH = 1e-6  # what an action weighs however often it was taken
+log = logging.getLogger(__name__)
+
+UNMEASURED = 1000.0  # evaluations a second, until a search has measured them
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Decision:
     playouts: int
     seconds: float
     counters: Counters | None = None
-    belief: BeliefCounters | None = None
+    belief: Health | None = None
 
     def best(self, n: int) -> list[tuple[int, float, float, float]]:
         """The n actions with most visits (then largest policy): action, policy, visits, value."""
@@ -67,10 +66,19 @@ class Decision:
 class Agent(Generic[X, L]):
     """Plays one game."""
 
-    def __init__(self, domain: Domain[X, L], evaluator: Evaluator, settings: Settings, x: X, particles: L) -> None:
+    def __init__(
+        self,
+        domain: Domain[X, L],
+        evaluator: Evaluator,
+        settings: Settings,
+        x: X,
+        particles: L,
+        root_policy: RootPolicy[X, L] | None = None,
+    ) -> None:
         self.domain = domain
         self.evaluator = evaluator
         self.settings = settings
+        self.root_policy: RootPolicy[X, L] = root_policy or RootPolicy()
         self.rng = np.random.default_rng(settings.seed)
         self.table = NodeTable(settings.table_entries)
         self.belief: Belief[X, L] = Belief(domain, evaluator, self.table, settings, self.rng)
@@ -95,9 +103,11 @@ class Agent(Generic[X, L]):
         if self._pondering is not None:
             return
         self._stop.clear()
-        n = self.particles_for(None)
         self._pondering = threading.Thread(
-            target=self.belief.refill, args=(n, float("inf"), self._stop.is_set), daemon=True, name="penumbra-ponder"
+            target=self.belief.refill,
+            args=(self.settings.n_particles, float("inf"), self._stop.is_set),
+            daemon=True,
+            name="penumbra-ponder",
         )
         self._pondering.start()
         PONDERING.add(self)
@@ -111,59 +121,39 @@ class Agent(Generic[X, L]):
 
     # -- choosing
 
-    def choose(
-        self, seconds: float | None = None, nodes: int | None = None, taken: Mapping[int, int] | None = None
-    ) -> Decision:
-        """The action to perform now. Without a budget of either kind, one batch of playouts.
-
-        `taken` says how often actions were performed already since anything happened.
-        """
+    def choose(self, seconds: float | None = None, nodes: int | None = None) -> Decision:
+        """The action to perform now. Without a budget of either kind, one batch of playouts."""
         self.stop_pondering()
         began = time.monotonic()
         s = self.settings
-        x = self.x
-        actions, sure = self.domain.root(x, s.static_analysis)
+        actions, sure = self.domain.root(self.x, s.static_analysis)
         if sure is not None or len(actions) == 1:
             action = int(actions[0]) if sure is None else sure
             return self.decide(action, "only action" if sure is None else "sure win", actions, began)
         deadline = float("inf") if seconds is None else began + seconds
-        settings = self.scaled(seconds)
+        settings = self.adapted(seconds)
         self.table.new_decision()
         belief = self.refilled(settings.n_particles, began, seconds) if s.playouts else None
-        search = Search(self.domain, self.evaluator, self.table, settings, self.rng, x, belief)
+        search = Search(self.domain, self.evaluator, self.table, settings, self.rng, self.x, belief, self.root_policy)
         search_began = time.monotonic()
-        root = search.prepare_root(actions, settings.b)
+        root = search.prepare_root(actions, settings.b, deadline)
         if len(root.actions) == 1:
             return self.decide(int(root.actions[0]), "only action", root.actions, began, root, search.counters)
-        fresh = self.fresh(root.actions, taken)
         if not s.playouts:
-            action = policy_choice(root, s, self.rng, fresh)
+            action = policy_choice(root, s, self.rng)
             return self.decide(action, "policy", root.actions, began, root, search.counters)
-        if fresh is not None and has_waited(taken):
-            root = root.weighed(fresh)
         limit = nodes if nodes is not None else (1 if seconds is None else float("inf"))
         search.run(root, Budget(deadline, limit))
         elapsed = time.monotonic() - search_began
         if elapsed > 0:
             self.speed = (search.counters.nodes + search.counters.ended) / elapsed
-        action = final_choice(self.table, root, s, self.rng, fresh)
+        action = final_choice(self.table, root, s, self.rng, self.root_policy)
         return self.decide(action, "search", root.actions, began, root, search.counters)
-
-    def fresh(self, actions: Ints, taken: Mapping[int, int] | None) -> Floats | None:
-        """What each action still weighs; None where all weigh the same."""
-        if not taken or self.settings.stale == 1:
-            return None
-        patience = 0 if has_waited(taken) else PATIENCE
-        times = np.array([max(taken.get(action, 0) - patience, 0) for action in actions.tolist()])
-        if not times.any():
-            return None
-        return np.asarray(np.maximum(self.settings.stale**times, LEAST_FRESH), np.float32)
 
     def refilled(self, n: int, began: float, seconds: float | None) -> L:
         """The current belief, refilled within its share of the step's time; never empty."""
-        self.belief.refill(n, float("inf") if seconds is None else began + seconds * REFILL_SHARE)
-        if not self.belief.current.count:
-            self.belief.fill_current(n)
+        deadline = float("inf") if seconds is None else began + seconds * self.settings.refill_share
+        self.belief.refill(n, deadline)
         particles = self.belief.current.particles
         assert particles is not None
         return particles
@@ -185,6 +175,10 @@ class Agent(Generic[X, L]):
         value = 1.0 if reason == "sure win" else float("nan") if root is None else (1 + root.value) / 2
         if n.sum() > 0:
             value = float(q.sum() / n.sum())
+        health = self.belief.health()
+        few = health.particles < min(LEAST, self.settings.n_particles) and not self.belief.current.given
+        if reason == "search" and few:
+            log.warning("a search stands on %d particles", health.particles)
         return Decision(
             action,
             reason,
@@ -194,32 +188,24 @@ class Agent(Generic[X, L]):
             values,
             value,
             self.domain.size(self.x),
-            self.belief.current.count,
+            health.particles,
             0 if counters is None else counters.nodes,
             0 if counters is None else counters.playouts,
             time.monotonic() - began,
             counters,
-            self.belief.counters,
+            health,
         )
 
-    def scaled(self, seconds: float | None) -> Settings:
-        """b and n_particles that the evaluator can serve in the time given; on one core nothing runs side by side."""
-        if seconds is None or not self.settings.playouts:
+    def adapted(self, seconds: float | None) -> Settings:
+        """A b that the evaluator can serve in the time given; on one core nothing runs side by side."""
+        if seconds is None or not self.settings.playouts or not self.settings.adapt:
             return self.settings
         s = self.settings if threads() > 1 else self.settings.replace(in_flight=1)
-        speed = self.speed or 1000.0
-        evaluations = speed * seconds
+        evaluations = (self.speed or UNMEASURED) * seconds
         b = s.b
         while b > 8 and b * max(s.d) * 4 * s.in_flight > evaluations:
             b //= 2
-        return s.replace(b=b, n_particles=self.particles_for(seconds))
-
-    def particles_for(self, seconds: float | None) -> int:
-        """As many particles as can be inferred for two steps of the opponent in a third of the time."""
-        if seconds is None:
-            return self.settings.n_particles
-        speed = self.speed or 1000.0
-        return int(np.clip(speed * seconds * REFILL_SHARE / 2, 32, self.settings.n_particles))
+        return s.replace(b=b)
 
 
 PONDERING: weakref.WeakSet[Agent[Any, Any]] = weakref.WeakSet()
@@ -227,11 +213,6 @@ PONDERING: weakref.WeakSet[Agent[Any, Any]] = weakref.WeakSet()
 
 @atexit.register
 def stop_all_pondering() -> None:
-    """A program that ends takes no thread along that is inside the core: Python would end it there, and so itself."""
+    """Joins ponder threads before the interpreter shuts down: it would kill them inside the core, and so itself."""
     for agent in list(PONDERING):
         agent.stop_pondering()
-
-
-def has_waited(taken: Mapping[int, int] | None) -> bool:
-    """Whether so many actions were taken since anything happened that it is time to do something new."""
-    return taken is not None and sum(taken.values()) >= WAITING

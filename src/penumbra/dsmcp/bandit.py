@@ -8,7 +8,8 @@
     else: argmax_a (1 - φ) q_a / n_a + φ least_a + c π_a sqrt(ln n / n_a)            (UCB1)
           argmax_a (1 - φ) q_a / n_a + φ least_a + c π_a sqrt(n) / (1 + n_a)         (aVoP)
 
-Values are win probabilities of the player who acts. Deviations from the paper, where its formula is undefined: ln n is
+Values in the table are win probabilities of the player who acts, from 0 to 1; the paper's run from -1 to 1, so its c is
+halved here, which gives the same order of actions. Deviations from the paper, where its formula is undefined: ln n is
 ln max(n, 1); an action without visits counts with the node's own value and one visit (with `visit_all`, it comes
 first); ties go to the larger π, then to chance, never to order. The kernel takes rows in order and adds the virtual
 loss to each choice before the next row chooses.
@@ -55,12 +56,13 @@ def bandit(
         pi,
         values,
         uniforms,
-        settings.c,
+        settings.c / 2,
         settings.m,
         settings.phi,
         RULES[settings.rule],
         root,
         settings.visit_all,
         settings.n_vl if virtual_loss else 0.0,
+        settings.virtual_value,
     )
     return Chosen(actions, known.view(np.bool_))

@@ -11,38 +11,60 @@ it meets X_i, and never cut by X_i: what we know is not what the opponent knows.
 singleton.
 
 Deviations from the paper: whether a try would be accepted is found out before J is moved on, which changes nothing but
-the cost; a J is inferred when it is first tried, once for all its tries; `belief_bandit = "policy"` draws from τ̂ alone,
-because Algorithm 1 turns deterministic for a J that the search has visited; below the memory budget the oldest steps
-are forgotten, and the new oldest belief is then only filtered, never refilled.
+the cost; a J is inferred when it is first tried, once for all its tries; below the memory budget the oldest steps
+are forgotten, and the new oldest belief is then only filtered, never refilled. Three are settings:
+`belief_bandit = "policy"` draws from τ̂ alone, because Algorithm 1 turns deterministic for a J that the search has
+visited; `refill = "current"` refills in another order (refill.py); `sampling = "enumeration"` gives every pair of a J
+and an action that leads into X_i the weight τ̂_J(a) and draws the particles among those pairs. Rejection accepts pairs
+with just these probabilities, so the distribution is the same; but no try is wasted, and the draws are spread evenly
+over the weights, so that no pair is taken twice while another of the same weight is not taken.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic
 
 import numpy as np
+import numpy.typing as npt
 
 from penumbra.core import NodeTable
 from penumbra.dsmcp.bandit import bandit
 from penumbra.dsmcp.domain import Domain, Evaluator, Flags, Floats, Ints, L, Legal, Rows, X, places, take_legal
+from penumbra.dsmcp.refill import refill_current_first
 from penumbra.dsmcp.settings import Settings
 
 TRIES_AT_ONCE = 4096  # of all particles together
 HASTY_STEPS = 4  # that a belief is carried on without looking at the time: the steps of a turn of each player
+FEW = 32  # particles that are made in haste
+REACH = 4  # times as many particles as are wanted may be inferred to draw them from
+ANCESTRY = 4  # steps back to which the ancestors of a particle are known: a turn of each player
 
 
 @dataclass
 class BeliefCounters:
     drawn: int = 0
-    rejections: int = 0
+    rejections: float = 0.0  # by enumeration: as many as rejection is expected to have needed
     singletons: int = 0
     pruned_states: int = 0
     dropped_particles: int = 0
     inferences: int = 0
+    seconds: float = 0.0  # spent refilling
     distinct_actions: float = 0.0  # different actions per particle moved on, when some were drawn last
+
+
+@dataclass(frozen=True)
+class Health:
+    """The current belief at a decision, and what it took to refill it since the decision before."""
+
+    particles: int
+    ancestors: int  # different particles of four steps ago that they come from
+    singletons: int  # of the particles, those that stand for ignorance
+    rejections: float  # for each particle drawn
+    inferences: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -85,10 +107,35 @@ class Step(Generic[X, L]):
     action: int | None = None
     policy: Policy | None = None  # of the particles; None until one is asked about
     given: bool = False  # the first belief of the game or of what is left of it: nothing to refill it from
+    lineage: Rows = field(default_factory=lambda: np.zeros((0, ANCESTRY + 1), np.int64))  # [B, 5]: numbers of the
+    # particle and of its ancestors, the nearest first; its own where it has none
+    ignorant: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))  # [B]: the singletons
+    _distinct: int | None = None
 
     @property
     def count(self) -> int:
         return 0 if self.particles is None else len(self.particles)
+
+    def distinct(self, domain: Domain[X, L]) -> int:
+        """How many different particles there are."""
+        if self._distinct is None:
+            self._distinct = len(np.unique(domain.keys(self.particles, True))) if self.particles is not None else 0
+        return self._distinct
+
+    def keep(self, rows: Rows) -> None:
+        """Drops all other particles."""
+        assert self.particles is not None
+        self.particles = self.particles.take(rows)
+        self.policy = None if self.policy is None else self.policy.take(rows)
+        self.lineage, self.ignorant, self._distinct = self.lineage[rows], self.ignorant[rows], None
+
+    def add(self, domain: Domain[X, L], particles: L, lineage: Rows, ignorant: bool) -> None:
+        self.particles = particles if self.particles is None else domain.concatenate([self.particles, particles])
+        if self.policy is not None:
+            self.policy = self.policy.followed_by(Policy.unknown(domain.legal(particles, prune=False)))
+        self.lineage = np.concatenate([self.lineage, lineage])
+        self.ignorant = np.concatenate([self.ignorant, np.full(len(particles), ignorant)])
+        self._distinct = None
 
 
 @dataclass
@@ -100,9 +147,13 @@ class Belief(Generic[X, L]):
     rng: np.random.Generator
     steps: list[Step[X, L]] = field(default_factory=list)
     counters: BeliefCounters = field(default_factory=BeliefCounters)
+    particle_seconds: float = 0.0  # what a particle took lately (refill.py)
+    _numbered: int = 0  # particles so far
+    _reported: BeliefCounters = field(default_factory=BeliefCounters)  # as they were when health was asked for last
 
     def start(self, x: X, particles: L) -> None:
-        self.steps = [Step(x, particles, given=True)]
+        self.steps = [Step(x, given=True)]
+        self.current.add(self.domain, particles, self.first_lineage(len(particles)), ignorant=False)
 
     @property
     def current(self) -> Step[X, L]:
@@ -140,8 +191,7 @@ class Belief(Generic[X, L]):
         keep = np.flatnonzero(self.domain.meets(step.particles, step.x))
         if len(keep) < len(step.particles):
             self.counters.dropped_particles += len(step.particles) - len(keep)
-            step.particles = step.particles.take(keep)
-            step.policy = None if step.policy is None else step.policy.take(keep)
+            step.keep(keep)
 
     def forget(self, n: int = 0) -> None:
         """Drops the oldest steps until the rest fits the budget, with n particles each; the last two always stay."""
@@ -160,51 +210,110 @@ class Belief(Generic[X, L]):
     # -- refilling
 
     def refill(self, n: int, deadline: float, stop: Callable[[], bool] = lambda: False) -> None:
-        """Fills the oldest short belief first; the current one is not left empty unless somebody asks to stop."""
+        """Fills beliefs up to n particles until the deadline, in the order that the settings say.
 
-        def hurried() -> bool:
-            return stop() or time.monotonic() >= deadline
-
+        The current one is not left empty unless somebody asks to stop.
+        """
+        began = time.monotonic()
         self.forget(n)
+        if self.settings.refill == "paper":
+            self.refill_oldest_first(n, lambda: stop() or time.monotonic() >= deadline)
+        else:
+            refill_current_first(self, n, deadline, stop)
+        if not self.current.count and not stop():
+            self.fill_current(n)
+        self.forget()  # what was asked of the sets may have made them larger
+        self.counters.seconds += time.monotonic() - began
+
+    def refill_oldest_first(self, n: int, hurried: Callable[[], bool]) -> None:
+        """The paper's order: the smallest i with too few particles."""
         for i in range(1, len(self.steps)):
             if hurried():
                 break
             self.refill_step(i, n, hurried)
-        if not self.current.count and not stop():
-            self.fill_current(n)
-        self.forget()  # what was asked of the sets may have made them larger
 
     def fill_current(self, n: int) -> None:
         """In haste: from the youngest belief that has particles, if that is no more than a turn ago, or singletons."""
         latest = max((i for i, step in enumerate(self.steps) if step.count), default=0)
         if len(self.steps) - 1 - latest <= HASTY_STEPS:
             for i in range(latest + 1, len(self.steps)):
-                self.refill_step(i, min(n, 32), lambda: False)
+                self.refill_step(i, min(n, FEW), lambda: False)
         if not self.current.count:
-            self.add_singletons(len(self.steps) - 1, min(n, 32))
+            self.add_singletons(len(self.steps) - 1, min(n, FEW))
 
     def refill_step(self, i: int, n: int, hurried: Callable[[], bool]) -> None:
-        """`DrawSample` for all missing particles of step i at once, a round of tries after the other."""
-        step = self.steps[i]
-        while step.count < n and not hurried():
-            self.draw_samples(i, min(n - step.count, self.settings.b), hurried)
-
-    def draw_samples(self, i: int, wanted: int, hurried: Callable[[], bool] = lambda: False) -> None:
+        """`DrawSample` for all missing particles of step i."""
         step, before = self.steps[i], self.steps[i - 1]
-        self.counters.drawn += wanted
-        if before.particles is None or not before.count:
-            self.add_singletons(i, wanted)
-            return
+        while step.count < n and not hurried():
+            if not before.count:
+                self.add_singletons(i, n - step.count)
+            elif self.settings.sampling == "rejection":
+                self.draw_by_rejection(i, min(n - step.count, self.settings.b), hurried)
+            else:
+                self.draw_by_enumeration(i, n - step.count, hurried)
+
+    def draw_by_rejection(self, i: int, wanted: int, hurried: Callable[[], bool]) -> None:
+        """A round of tries after the other, for all particles wanted at once."""
         source, actions = self.try_actions(i, wanted, hurried)
         accepted = np.flatnonzero(source >= 0)
-        if len(accepted):
-            if not self.domain.ours(before.x):
-                self.count_distinct(source[accepted], actions[accepted])
-            J = before.particles.take(source[accepted])
-            self.add(step, self.move_on(J, before, actions[accepted]))
-        missing = wanted - len(accepted)
-        if missing and not hurried():
-            self.add_singletons(i, missing)
+        self.add_moved(i, source[accepted], actions[accepted])
+        if len(accepted) < wanted and not hurried():
+            self.add_singletons(i, wanted - len(accepted))
+
+    def draw_by_enumeration(self, i: int, wanted: int, hurried: Callable[[], bool]) -> None:
+        """Pairs of a J and an action that lead into X_i, in proportion to τ̂; fewer than wanted where time runs out."""
+        before = self.steps[i - 1]
+        if self.domain.ours(before.x):
+            assert before.action is not None
+            rows = np.arange(before.count)
+            legal = Legal(np.full(before.count, before.action, np.int32), np.arange(before.count + 1))
+            weights = self.weights(i, rows, legal, np.ones(before.count, np.float32))
+        else:
+            order = self.unused_first(before)
+            n = min(wanted, before.count)
+            while True:
+                rows = self.inferred(before, order[:n], hurried)
+                assert before.policy is not None
+                legal, tau = take_legal(before.policy.legal, before.policy.tau, rows)
+                weights = self.weights(i, rows, legal, tau)
+                if len(rows) < n:
+                    wanted = -(-wanted * len(rows) // n)
+                # Rejection would go on to other particles until as many were accepted as are wanted.
+                accepted, most = float(weights.sum()), min(before.count, REACH * wanted)
+                if accepted >= wanted or n >= most or hurried():
+                    break
+                n = min(most, 2 * n)
+        chance = min(1.0, float(weights.sum()) / len(rows))  # of one try to be accepted
+        singletons = int(self.rng.binomial(wanted, (1 - chance) ** self.settings.k))
+        drawn = spread_draws(weights, wanted - singletons, self.rng)
+        self.counters.rejections += len(drawn) * (1 - chance) / max(chance, 1e-9) + singletons * self.settings.k
+        self.add_moved(i, np.repeat(rows, np.diff(legal.offsets))[drawn], legal.actions[drawn])
+        if singletons:
+            self.add_singletons(i, singletons)
+
+    def weights(self, i: int, rows: Rows, legal: Legal, tau: Floats) -> npt.NDArray[np.float64]:
+        """τ̂ of each action of these particles of the step before that leads into X_i, 0 of the others."""
+        before = self.steps[i - 1]
+        assert before.particles is not None
+        leads = self.domain.reaches(before.particles.take(rows), before.x, self.steps[i].x, legal)
+        return np.where(leads, tau, 0).astype(np.float64)
+
+    def unused_first(self, step: Step[X, L]) -> Rows:
+        """The particles in random order, those before others that have not been inferred: nothing was drawn yet from
+        them."""
+        order = self.rng.permutation(step.count)
+        if step.policy is not None:
+            order = order[np.argsort(step.policy.inferred[order], kind="stable")]
+        return order
+
+    def inferred(self, step: Step[X, L], rows: Rows, hurried: Callable[[], bool]) -> Rows:
+        """Infers these particles, b at a time; those for which there was time."""
+        for first in range(0, len(rows), self.settings.b):
+            some = rows[: first + self.settings.b]
+            self.policy(step, some)
+            if hurried():
+                break
+        return np.sort(some)
 
     def try_actions(self, i: int, wanted: int, hurried: Callable[[], bool] = lambda: False) -> tuple[Rows, Ints]:
         """For each particle wanted, a J of B_(i-1) and an action that leads into X_i; -1 where k tries failed.
@@ -256,7 +365,7 @@ class Belief(Generic[X, L]):
         """τ̂ of these particles at least. With each round of tries, twice as many are inferred at once, up to b: more
         tries will come, and should not each ask for a handful."""
         assert step.particles is not None
-        policy = step.policy or Policy.unknown(self.domain.legal(step.particles, ours=False))
+        policy = step.policy or Policy.unknown(self.domain.legal(step.particles, prune=False))
         step.policy = policy
         asked = np.zeros(step.count, np.bool_)
         asked[drawn] = True
@@ -274,6 +383,25 @@ class Belief(Generic[X, L]):
         self.counters.inferences += len(missing)
         return policy
 
+    def add_moved(self, i: int, source: Rows, actions: Ints) -> None:
+        """Particles of step i: these of the step before after these actions."""
+        if not len(source):
+            return
+        self.counters.drawn += len(source)
+        before, step = self.steps[i - 1], self.steps[i]
+        assert before.particles is not None
+        if not self.domain.ours(before.x):
+            self.count_distinct(source, actions)
+        moved = self.move_on(before.particles.take(source), before, actions)
+        lineage = np.concatenate([self.first_lineage(len(source))[:, :1], before.lineage[source, :-1]], axis=1)
+        step.add(self.domain, moved, lineage, ignorant=False)
+
+    def first_lineage(self, n: int) -> Rows:
+        """Of n new particles without ancestors."""
+        numbers = np.arange(self._numbered, self._numbered + n)
+        self._numbered += n
+        return np.repeat(numbers[:, None], ANCESTRY + 1, axis=1)
+
     def move_on(self, J: L, before: Step[X, L], actions: Ints) -> L:
         """J after these actions of whoever acts, on the state where J and X_(i-1) stand."""
         ell, one = (np.full(len(J), n, dtype=np.int32) for n in (self.settings.ell, 1))
@@ -284,15 +412,27 @@ class Belief(Generic[X, L]):
         return self.domain.advance(J, truth, actions, ell, one, seed, False)[0]
 
     def add_singletons(self, i: int, wanted: int) -> None:
+        self.counters.drawn += wanted
         before = self.steps[i - 1].x if i > 0 else None
         seed = int(self.rng.integers(1 << 63))
-        self.add(self.steps[i], self.domain.singletons(before, self.steps[i].x, wanted, self.settings.ell, seed))
+        particles = self.domain.singletons(before, self.steps[i].x, wanted, self.settings.ell, seed)
+        self.steps[i].add(self.domain, particles, self.first_lineage(wanted), ignorant=True)
         self.counters.singletons += wanted
 
-    def add(self, step: Step[X, L], particles: L) -> None:
-        step.particles = particles if step.particles is None else self.domain.concatenate([step.particles, particles])
-        if step.policy is not None:
-            step.policy = step.policy.followed_by(Policy.unknown(self.domain.legal(particles, ours=False)))
+    # -- how it stands
+
+    def health(self) -> Health:
+        """Of the current belief, with what was done since this was asked last."""
+        step, now, then = self.current, self.counters, self._reported
+        self._reported = replace(now)
+        return Health(
+            step.count,
+            len(np.unique(step.lineage[:, -1])),
+            int(step.ignorant.sum()),
+            (now.rejections - then.rejections) / max(1, now.drawn - then.drawn),
+            now.inferences - then.inferences,
+            now.seconds - then.seconds,
+        )
 
 
 def tries_of_round(rounds: int, left: int, missing: int) -> int:
@@ -306,3 +446,17 @@ def draw_actions(legal: Legal, priors: Floats, rng: np.random.Generator) -> Ints
     low, high = cumulative[legal.offsets[:-1]], cumulative[legal.offsets[1:]]
     where = np.searchsorted(cumulative, low + rng.random(len(low)) * (high - low), side="right") - 1
     return np.asarray(legal.actions[np.clip(where, legal.offsets[:-1], legal.offsets[1:] - 1)])
+
+
+def spread_draws(weights: npt.NDArray[np.float64], n: int, rng: np.random.Generator) -> Rows:
+    """n positions, each drawn with a chance in proportion to its weight: one from each nth part of the total.
+
+    One random number for all draws would spread them more evenly still, but then rows of equal weight, as policies
+    are, would all be asked for the same quantile.
+    """
+    total = float(weights.sum())
+    if n <= 0 or total <= 0:
+        return np.zeros(0, np.int64)
+    cumulative = np.cumsum(weights)
+    where = np.searchsorted(cumulative, (rng.random(n) + np.arange(n)) * (cumulative[-1] / n), side="right")
+    return np.asarray(np.minimum(where, int(np.flatnonzero(weights)[-1])))

@@ -82,7 +82,13 @@ class Domain(Protocol[X, L]):
         to its ℓ, the truth kept. Results are the actor's, NaN while the game goes on."""
         ...
 
-    def legal(self, batch: L, ours: bool) -> Legal: ...
+    def legal(self, batch: L, prune: bool) -> Legal:
+        """The actions of each row; `prune`: without those that static analysis finds dominated."""
+        ...
+
+    def exposed(self, batch: L) -> Floats:
+        """-1 for each row of a player who waits and who loses at once in every state it holds possible, else NaN."""
+        ...
 
     def settle(self, batch: L, ours: bool) -> Floats:
         """The value of each row for the player to act where static analysis of its own set is sure of it, else NaN.
@@ -113,15 +119,14 @@ class Domain(Protocol[X, L]):
         """The actions worth considering at X, and one that surely wins if static analysis of all of X finds it."""
         ...
 
-    def danger(self, x: X, actions: Ints, seed: int) -> Floats | None:
-        """The share of X's states in which each action lets the opponent win with its next move, less that in which it
-        wins itself; None: not told."""
-        ...
-
     def meets(self, particles: L, x: X) -> Flags: ...
 
     def leads_into(self, particles: L, before: X, after: X, actions: Ints) -> Flags:
         """Which rows' actions, played where particle and `before` stand, lead into `after`: a cheap test."""
+        ...
+
+    def reaches(self, particles: L, before: X, after: X, legal: Legal) -> Flags:
+        """The same for several actions of each row."""
         ...
 
     def singletons(self, before: X | None, after: X, rows: int, ell: int, seed: int) -> L:

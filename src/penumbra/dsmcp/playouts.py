@@ -8,10 +8,11 @@
 
 The statistics of a_t live at the node where it was chosen, so that this is a search: reading the paper's index of K
 otherwise would credit the node the action leads to. After each step the node of the player to act is evaluated, and the
-value goes to every action on the way. Virtual loss makes n_vl visits of value 0 of each of them until then, and cancels
-exactly; `Paths`, which is native, knows the way of each playout and what is lent to it. A playout that ends before its
-depth adds its result once for every step left (`weigh_ended`), so that a short win weighs as much as a long hope; the
-paper's literal stop is the other setting.
+value goes to every action on the way. Virtual loss makes n_vl visits of each of them until then, of the value ½ that
+the paper's visits without value have on this scale, and cancels exactly; `Paths`, which is native, knows the way of
+each playout and what is lent to it. A playout that ends before its depth stops there, as in the paper; with
+`weigh_ended` it adds its result once for every step left, so that a short win weighs as much as a long hope. What a
+player knows beyond the paper comes in through `RootPolicy`.
 
 Playouts advance in batches of b. A batch is a generator that asks for evaluations; `in_flight` of them take turns in a
 fixed order, so the kernels of one run while the other waits for the evaluator, and a seed gives the same search for any
@@ -25,8 +26,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from typing import Generic, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,7 @@ import numpy.typing as npt
 from penumbra.core import NodeTable, Paths
 from penumbra.dsmcp.bandit import bandit
 from penumbra.dsmcp.domain import Domain, Evaluator, Features, Flags, Floats, Ints, L, Legal, Rows, X, take_legal
+from penumbra.dsmcp.root_policy import Root, RootPolicy, Scores
 from penumbra.dsmcp.settings import Settings
 
 
@@ -45,9 +47,6 @@ class Request(NamedTuple):
     opponent: bool
 
 
-RECKLESS = 0.15  # so much more danger than need be, and an action is not considered at all
-DOUBT = 1.0  # of a mean of one visit; of n visits, divided by √n
-STALE_WORTH = 0.1  # how much less an action may be worth that is taken because others are stale
 Reply = tuple[Floats, Floats]  # priors along the legal actions, values
 Playouts = Generator[Request, Reply, None]
 Answer = Callable[[], Reply]
@@ -103,28 +102,6 @@ class Budget:
         return counters.nodes + counters.ended >= self.nodes or time.monotonic() >= self.deadline
 
 
-@dataclass(frozen=True)
-class Root:
-    """The root of one decision: its fresh key, its actions, π̄ over them, and the average of ν."""
-
-    key: int
-    actions: Ints
-    pi: Floats
-    value: float
-
-    def weighed(self, weights: Floats) -> Root:
-        """The same with π̄ of each action multiplied by what it weighs."""
-        pi = self.pi * weights.astype(np.float64)
-        return replace(self, pi=(pi / pi.sum()).astype(np.float32))
-
-    def flattened(self, temperature: float) -> Floats:
-        """π̄ to the power of 1 / temperature, by which the root is explored."""
-        if temperature == 1:
-            return self.pi
-        flat = self.pi.astype(np.float64) ** (1 / temperature)
-        return np.asarray(flat / flat.sum(), np.float32)
-
-
 class Search(Generic[X, L]):
     """One decision's playouts."""
 
@@ -137,6 +114,7 @@ class Search(Generic[X, L]):
         rng: np.random.Generator,
         x: X,
         belief: L | None,  # None where there are to be no playouts
+        root_policy: RootPolicy[X, L] | None = None,
     ) -> None:
         self.domain = domain
         self.evaluator = evaluator
@@ -145,30 +123,27 @@ class Search(Generic[X, L]):
         self.rng = rng
         self.x = x
         self.belief = belief
+        self.root_policy: RootPolicy[X, L] = root_policy or RootPolicy()
         self.counters = Counters()
         self.salt = self.seed()  # of keyed cuts: one for the whole decision
 
     def seed(self) -> int:
         return int(self.rng.integers(1 << 63))
 
-    def prepare_root(self, actions: Ints, rows: int) -> Root:
-        """π̄ and the average value over drawings of our ℓ-subset; one drawing where X fits into ℓ.
-
-        What is reckless is left out, what is dangerous weighs less.
-        """
-        s = self.settings
-        danger = self.domain.danger(self.x, actions, self.seed()) if s.prudence else None
-        if danger is not None:
-            sane = danger <= danger.min() + RECKLESS
-            actions, danger = actions[sane], danger[sane]
-        rows = 1 if self.domain.size(self.x) <= s.ell else rows
-        batch = self.domain.draw(self.x, rows, s.ell, self.seed(), False, None)
+    def prepare_root(self, actions: Ints, rows: int, deadline: float = math.inf) -> Root:
+        """π̄ and the average value over drawings of our ℓ-subset; one drawing where X fits into ℓ."""
+        rows = 1 if self.domain.size(self.x) <= self.settings.ell else rows
+        batch = self.domain.draw(self.x, rows, self.settings.ell, self.seed(), False, None)
         legal = Legal(np.tile(actions, rows), np.arange(rows + 1, dtype=np.int64) * len(actions))
         priors, values = self.evaluator.evaluate(self.domain.sigma(batch), legal, opponent=False)
         self.counters.nodes += rows
-        pi = priors.reshape(rows, len(actions)).mean(axis=0, dtype=np.float64)
-        root = Root(self.seed(), actions, pi.astype(np.float32), float(values.mean()))
-        return root if danger is None or (danger == 1).all() else root.weighed((1 - danger) ** s.prudence)
+        pi = priors.reshape(rows, len(actions)).mean(axis=0, dtype=np.float64).astype(np.float32)
+        left = None if math.isinf(deadline) else max(0.0, deadline - time.monotonic())
+        judged = self.root_policy.prior(self.x, self.belief, actions, pi, left, self.rng)
+        if judged is not pi:
+            actions, pi = actions[judged > 0], judged[judged > 0]
+            pi = (pi / pi.sum(dtype=np.float64)).astype(np.float32)
+        return Root(self.seed(), actions, pi, float(values.mean()))
 
     def run(self, root: Root, budget: Budget) -> None:
         """Playouts until the budget is spent; at least one batch."""
@@ -215,12 +190,12 @@ class Search(Generic[X, L]):
         our_ell = np.full(b, s.ell, dtype=np.int32)
         their_ell = np.where(rng.random(b) < s.kappa, s.cautious_ell, s.ell).astype(np.int32)
 
-        path = Paths(table, b, s.n_vl)
+        path = Paths(table, b, s.n_vl, s.virtual_value)
         rows = np.arange(b)  # the playouts still under way
         root_legal = Legal(np.tile(root.actions, b), np.arange(b + 1, dtype=np.int64) * len(root.actions))
         keys = np.full(b, root.key, dtype=np.uint64)
         value = np.full(b, (1 + root.value) / 2, dtype=np.float32)
-        pi = np.tile(root.flattened(s.temperature), b)
+        pi = np.tile(root.pi, b)
         a = bandit(table, keys, root_legal, pi, value, s, rng, root=True).actions
         path.append(rows, keys, a, ours)
         self.counters.playouts += b
@@ -239,6 +214,9 @@ class Search(Generic[X, L]):
                 if s.static_analysis and not over.all():
                     settled = np.where(over, np.float32(np.nan), domain.settle(I if ours else J, ours))
                     over |= self.end(path, rows, d[rows] - t, settled, ours)
+                    if s.exposed_king and not ours:
+                        exposed = np.where(over, np.float32(np.nan), domain.exposed(I))
+                        over |= self.end(path, rows, d[rows] - t, exposed, True)
                 if over.any():
                     rest = np.flatnonzero(~over)
                     I, J, rows = I.take(rest), J.take(rest), rows[rest]
@@ -250,7 +228,7 @@ class Search(Generic[X, L]):
                 if s.z < math.inf:
                     d[rows] += path.visits(rows) - s.n_vl > s.z
                 path.lose_virtually(rows)
-                legal = domain.legal(K, ours)
+                legal = domain.legal(K, prune=ours and s.prune_senses)
                 mu, q = yield Request(domain.sigma(K), legal, not ours)
                 self.counters.nodes += len(rows)
 
@@ -288,37 +266,46 @@ class Search(Generic[X, L]):
 
 
 def final_choice(
-    table: NodeTable, root: Root, settings: Settings, rng: np.random.Generator, fresh: Floats | None = None
+    table: NodeTable,
+    root: Root,
+    settings: Settings,
+    rng: np.random.Generator,
+    root_policy: RootPolicy[Any, Any] | None = None,
 ) -> int:
-    """The action to perform, among those visited; π̄ decides where none was, and between equals.
-
-    `fresh`, from 0 to 1 along the actions, is what they still weigh; it decides only between those that are worth about
-    as much as the best.
-    """
+    """The action to perform, among those visited; π̄ decides where none was, and between equals."""
     statistics = table.statistics(root.key, root.actions)  # [A, 3]: N, Q, least
     n, q = statistics[:, 0], statistics[:, 1]
     visited = n > 0
     if not visited.any():
-        return policy_choice(root, settings, rng, fresh)
-    if settings.choice == "proportional":
-        weights = np.where(visited, n if fresh is None else n * np.maximum(fresh, 1e-9), 0)
-        return int(rng.choice(root.actions, p=weights / weights.sum()))
+        return policy_choice(root, settings, rng)
     mean = q / np.maximum(n, 1e-9)
-    bound = np.maximum(mean - DOUBT / np.sqrt(np.maximum(n, 1e-9)), 1e-9)
-    score = {"total": q, "mean": mean, "visits": n, "bound": bound}[settings.choice]
-    if fresh is not None:
-        worth = mean >= mean[np.where(visited, score, -np.inf).argmax()] - STALE_WORTH
-        score = np.where(worth, score * fresh, 0)
+    score = {
+        "total": lambda: q,
+        "mean": lambda: mean,
+        "visits": lambda: n,
+        "proportional": lambda: n,
+        "mirror": lambda: mirror_step(root.pi, mean, settings.eta),
+    }[settings.choice]()
+    score = (root_policy or RootPolicy()).score(root, n, q, score)
+    if settings.choice == "proportional":
+        weights = np.where(visited, score, 0)
+        return int(rng.choice(root.actions, p=weights / weights.sum()))
     best = np.flatnonzero(visited & (score == score[visited].max()))
     return int(root.actions[best[largest(root.pi[best], rng)]])
 
 
-def policy_choice(root: Root, settings: Settings, rng: np.random.Generator, fresh: Floats | None = None) -> int:
+def mirror_step(pi: Floats, mean: Scores, eta: float) -> Scores:
+    """One step of mirror descent from π̄ along the values of the actions: a policy in proportion to π̄ e^(η Q / N)."""
+    logits = np.log(np.maximum(pi, 1e-12)) + eta * mean
+    policy = np.exp(logits - logits.max())
+    return np.asarray(policy / policy.sum())
+
+
+def policy_choice(root: Root, settings: Settings, rng: np.random.Generator) -> int:
     """What π̄ says without playouts: its largest, or in proportion to it."""
-    pi = root.pi if fresh is None else root.pi * fresh
     if settings.choice == "proportional":
-        return int(rng.choice(root.actions, p=pi.astype(np.float64) / pi.sum(dtype=np.float64)))
-    return int(root.actions[largest(pi, rng)])
+        return int(rng.choice(root.actions, p=root.pi.astype(np.float64) / root.pi.sum(dtype=np.float64)))
+    return int(root.actions[largest(root.pi, rng)])
 
 
 def largest(pi: Floats, rng: np.random.Generator) -> int:

@@ -20,18 +20,26 @@ from penumbra.network.shared import EvaluatorOf, SharedEvaluator, headsets_at
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError, load
 
 FLOAT = "cpu32"  # the device of those who want no eight bits
-OWN = ("Penumbra", "Top")  # headsets
+OWN = ("Penumbra", "Top")  # headsets of our policy: the one that has learned from its own games, else the best players'
+VALUE = "All"  # the headset of the value
 Recognise = Callable[[tuple[str, ...]], str]  # the headset that stands for the opponent, of those there are
 
 
-def network_evaluator(weights: str | None, device: str, recognise: Recognise) -> Evaluator:
-    """An evaluator with our π, ν of `All` and τ̂ of the headset recognised; WeightsError if there can be none."""
+def network_evaluator(
+    weights: str | None, device: str, recognise: Recognise, policies: tuple[str, ...] = OWN, value: str = VALUE
+) -> Evaluator:
+    """An evaluator with π of the first of `policies` that the network has, ν of the headset `value` and τ̂ of the one
+    recognised; WeightsError if there can be none."""
     if device.startswith(SCHEME):
-        return _ask(device.removeprefix(SCHEME), recognise)
+        if value != VALUE:
+            raise WeightsError(f"{device}: an inference process has the value of {VALUE} alone, not of {value}")
+        return _ask(device.removeprefix(SCHEME), recognise, policies)
     where = device if device == FLOAT else choose_device(device)
     path = _path(weights, where)
     names = _load(path).architecture.headsets
-    return _make(path, where, own_headset(names), recognise(names), threads())
+    if value != VALUE:
+        _check_headset(path, value, names)
+    return _make(path, where, own_headset(names, policies, path), recognise(names), threads(), value)
 
 
 def policy_evaluator(weights: str | None, device: str, headset: str) -> Evaluator:
@@ -46,9 +54,12 @@ def policy_evaluator(weights: str | None, device: str, headset: str) -> Evaluato
     return _make(path, where, headset, headset, threads())
 
 
-def own_headset(names: tuple[str, ...]) -> str:
-    """Whose policy is our π: the one that has learned from its own games, else that of the best players."""
-    return next((name for name in OWN if name in names), names[0])
+def own_headset(names: tuple[str, ...], policies: tuple[str, ...] = OWN, path: str = "the network") -> str:
+    """Whose policy is our π: the first of `policies` that there is."""
+    found = next((name for name in policies if name in names), None)
+    if found is None and len(names) > 1:
+        _check_headset(path, policies[0], names)
+    return found or names[0]
 
 
 def loader(weights: str | None, device: str, cores: int) -> Callable[[str | None], tuple[tuple[str, ...], EvaluatorOf]]:
@@ -85,9 +96,9 @@ def _headsets_at(address: str) -> tuple[str, ...]:
     return headsets_at(address)
 
 
-def _ask(address: str, recognise: Recognise) -> Evaluator:
+def _ask(address: str, recognise: Recognise, policies: tuple[str, ...]) -> Evaluator:
     names = _headsets_at(address)
-    policy, opponent = own_headset(names), recognise(names)
+    policy, opponent = own_headset(names, policies, address), recognise(names)
     return _shared(address, policy, opponent if opponent in names else policy)
 
 
@@ -126,13 +137,13 @@ def _read(path: str) -> Weights:
 
 
 @functools.lru_cache(maxsize=32)
-def _make(path: str, device: str, policy: str, opponent: str, cores: int) -> Evaluator:
-    return _evaluator(_load(path), device, policy, opponent, cores)
+def _make(path: str, device: str, policy: str, opponent: str, cores: int, value: str = VALUE) -> Evaluator:
+    return _evaluator(_load(path), device, policy, opponent, cores, value)
 
 
-def _evaluator(weights: Weights, device: str, policy: str, opponent: str, cores: int) -> Evaluator:
+def _evaluator(weights: Weights, device: str, policy: str, opponent: str, cores: int, value: str = VALUE) -> Evaluator:
     names = weights.architecture.headsets
-    value = "All" if "All" in names else names[0]
+    value = value if value in names else names[0]
     opponent = opponent if opponent in names else policy
     if device == "cuda":
         from penumbra.network.model import from_weights

@@ -1,11 +1,13 @@
 """How Penumbra is configured: a TOML file, environment variables, both checked before anything starts.
 
-    preset = "mixture"        # mixture, tree, cache, network or simple
+    preset = "penumbra"       # what we ship, or a variant of the paper: mixture, tree, cache, network or simple
     evaluator = "network"     # or "heuristic": material and captures, without weights
     weights = "my.safetensors"  # or "lite" or "full", which come with the program; left out, full on cuda, else lite
     device = "auto"           # cpu, cpu32 (no eight bits), cuda, auto, or "unix:SOCKET" of an inference process
     seconds = 2.0             # for each step; left out, a share of what the clock allows
     nodes = 10000             # evaluations for each step, instead of seconds; b and n_particles shrink to suit
+    policy = "Top"            # the headset of our policy π; left out, the preset's
+    value = "All"             # the headset of the value ν; left out, the preset's
     recognize_as = "auto"     # whose policy the opponent is taken to have: a name, "none", or "auto" by its own name
     ponder = true             # go on thinking while the opponent does
     record = "decisions"      # a folder for the decisions of every game
@@ -13,6 +15,8 @@
     seed = 1
     [settings]                # any setting of penumbra.dsmcp.settings, by its name
     c = 2.0
+    [root]                    # any setting of penumbra.players.root_settings
+    prudence = 4.0
 
 The file is named by PENUMBRA_CONFIG; each key above the table can also be a variable (PENUMBRA_PRESET and so on), which
 comes before the file.
@@ -26,8 +30,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from penumbra.dsmcp.settings import PRESETS, Settings, SettingsError
+from penumbra.dsmcp.settings import Settings, SettingsError
 from penumbra.network import SCHEME
+from penumbra.players.presets import DEFAULT, PRESETS
+from penumbra.players.root_settings import RootSettings
 from penumbra.toml_file import read_toml
 
 EVALUATORS = ("network", "heuristic")
@@ -43,25 +49,36 @@ class ConfigurationError(ValueError):
 class Configuration:
     """Everything that can be said about a Penumbra player before a game."""
 
-    preset: str = "mixture"
+    preset: str = DEFAULT
     evaluator: str = "network"
     weights: str | None = None
     device: str = "auto"
     seconds: float | None = None
     nodes: int | None = None
+    policy: str | None = None
+    value: str | None = None
     recognize_as: str = "auto"
     ponder: bool = True
     record: str | None = None
     cap: int | None = None
     seed: int | None = None
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    root: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def dsmcp(self) -> Settings:
         """The preset with its changes."""
         changes = dict(self.settings)
         if self.seed is not None:
             changes["seed"] = self.seed
-        return PRESETS[self.preset].replace(**changes)
+        return PRESETS[self.preset].dsmcp.replace(**changes)
+
+    def root_settings(self) -> RootSettings:
+        """The preset's judgement at the root with its changes."""
+        return PRESETS[self.preset].root.replace(**self.root)
+
+    def policies(self) -> tuple[str, ...]:
+        """Headsets that our policy may have: the first that the network knows."""
+        return PRESETS[self.preset].policy if self.policy is None else (self.policy,)
 
 
 def from_environment(environment: Mapping[str, str]) -> Configuration:
@@ -98,14 +115,14 @@ def _read_file(path: Path) -> dict[str, Any]:
 def _read_table(data: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in data.items():
-        if key == "settings":
+        if key in ("settings", "root"):
             if not isinstance(value, dict):
-                raise ConfigurationError("settings is not a table")
+                raise ConfigurationError(f"{key} is not a table")
             values[key] = value
         elif key in _READERS:
             values[key] = _checked(key, value, f"{key} = {value}")
         else:
-            raise ConfigurationError(f"there is no {key!r}; there are {', '.join([*_READERS, 'settings'])}")
+            raise ConfigurationError(f"there is no {key!r}; there are {', '.join([*_READERS, 'settings', 'root'])}")
     return values
 
 
@@ -120,6 +137,7 @@ def _whole(values: Mapping[str, Any], where: str) -> Configuration:
     configuration = Configuration(**values)
     try:
         configuration.dsmcp()
+        configuration.root_settings()
     except (SettingsError, TypeError) as error:
         raise ConfigurationError(f"{where}: {error}") from None
     return configuration
@@ -185,6 +203,8 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "device": _device,
     "seconds": _seconds,
     "nodes": _count(1),
+    "policy": _text,
+    "value": _text,
     "recognize_as": _text,
     "ponder": _flag,
     "record": _text,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -18,8 +17,11 @@ import numpy as np
 from penumbra.core import MOVE, SENSE, START_FEN, GameRecord, ImpossibleObservation, Infostates
 from penumbra.dsmcp import Agent, Decision, Settings
 from penumbra.dsmcp.domain import Evaluator, Legal
+from penumbra.players.presets import DEFAULT, PRESETS, Preset
 from penumbra.players.recording import decision_to_json
 from penumbra.players.recovery import Trail, observed, recovered
+from penumbra.players.root import RootJudgement
+from penumbra.players.root_settings import RootSettings
 from penumbra.players.time_control import TimeControl
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import code_to_action
@@ -44,6 +46,7 @@ class PenumbraPlayer:
         self,
         evaluator: Evaluator | Callable[[], Evaluator],
         settings: Settings | None = None,
+        root: RootSettings | None = None,
         *,
         name: str = "Penumbra",
         seconds: float | None = None,
@@ -53,7 +56,9 @@ class PenumbraPlayer:
         record: bool = False,
     ) -> None:
         self.name = name
-        self.settings = settings or Settings()
+        preset = PRESETS[DEFAULT] if settings is None else Preset(settings)
+        self.settings = preset.dsmcp
+        self.root_settings = preset.root if root is None else root
         self.nodes = nodes
         self.ponder = ponder
         self.cap = cap
@@ -75,7 +80,7 @@ class PenumbraPlayer:
         self._over = False
         self._turn = 0
         self._last_move = Moved(0, 0, None)
-        self._taken: Counter[int] = Counter()  # moves asked for since the last capture
+        self._judgement = RootJudgement(self.root_settings)
 
     @property
     def agent(self) -> Agent[Situation, Infostates]:
@@ -95,12 +100,14 @@ class PenumbraPlayer:
     def start(self, color: bool, fen: str = START_FEN) -> None:
         self.stop()
         situation, particles = rbc.start(color, fen)
-        self._agent = Agent(ReconBlindChess(), self._make_evaluator(), self.settings, situation, particles)
+        self._judgement = RootJudgement(self.root_settings)
+        self._agent = Agent(
+            ReconBlindChess(), self._make_evaluator(), self.settings, situation, particles, self._judgement
+        )
         self._trail = Trail(self.settings.ell)
         self.time.start()
         self.color = color
         self._first, self._over, self._turn = True, False, 0
-        self._taken.clear()
         self.decisions, self.turns, self.recorded, self.recoveries, self.faults = [], [], [], [], []
 
     def tell_time(self, seconds_left: float | None) -> None:
@@ -110,7 +117,7 @@ class PenumbraPlayer:
     def opponent_moved(self, capture: int | None) -> None:
         self.time.turn_begins()
         if capture is not None:
-            self._taken.clear()
+            self._judgement.repetition.asked.clear()
         self._turn += 1
         first, self._first = self._first, False
         if first and self.situation.ours:
@@ -132,10 +139,7 @@ class PenumbraPlayer:
 
     def moved(self, requested: int, taken: int, capture: int | None) -> None:
         self._last_move = Moved(requested, taken, capture)
-        if capture is not None:
-            self._taken.clear()
-        else:
-            self._taken[code_to_action(requested)] += 1
+        self._judgement.repetition.moved(code_to_action(requested), capture is not None)
         self._observe(self._last_move, code_to_action(requested))
         if self.ponder and not self._over:
             self.agent.observe(rbc.opponent_sensed(self.situation))
@@ -159,9 +163,8 @@ class PenumbraPlayer:
         began = time.monotonic()
         haste = self.time.haste()
         seconds, nodes = self._budget()
-        taken = self._taken if self.situation.kind == MOVE else None
         try:
-            decision = self._snap(haste) if haste else self.agent.choose(seconds, nodes, taken)
+            decision = self._snap(haste) if haste else self.agent.choose(seconds, nodes)
             self.decisions.append(decision)
             self.turns.append(self._turn)
             if self.record:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from penumbra.core import MOVE, Infostates, StateSet
 from penumbra.dsmcp import Decision, Settings
+from penumbra.dsmcp.belief import Health
 from penumbra.rbc.actions import action_name, mirror_action
 from penumbra.rbc.domain import Situation
 from penumbra.rbc.marginals import shares
@@ -73,6 +74,7 @@ def decision_to_json(
         "states": decision.states,
         "complete": x.states.complete,
         "particles": decision.particles,
+        "health": None if decision.belief is None else _health(decision.belief),
         "nodes": decision.nodes,
         "playouts": decision.playouts,
         "seconds": _number(decision.seconds),
@@ -109,6 +111,18 @@ def write_decisions(
         "decisions": decisions,
     }
     Path(path).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+def _health(health: Health) -> dict[str, Any]:
+    """How the belief stood and what it took to refill it."""
+    return {
+        "particles": health.particles,
+        "ancestors": health.ancestors,
+        "singletons": health.singletons,
+        "rejections": _number(health.rejections),
+        "inferences": health.inferences,
+        "seconds": _number(health.seconds),
+    }
 
 
 def _number(value: float | np.floating[Any]) -> float | None:

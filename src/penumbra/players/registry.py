@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from penumbra.dsmcp import PRESETS, Settings
+from penumbra.dsmcp import Settings
 from penumbra.dsmcp.domain import Evaluator
 from penumbra.network.choice import network_evaluator
 from penumbra.network.heuristic import HeuristicEvaluator
@@ -15,6 +15,7 @@ from penumbra.players.hunter import Hunter
 from penumbra.players.kinds import KINDS, make_player
 from penumbra.players.penumbra_player import STATE_CAP, PenumbraPlayer
 from penumbra.players.player import Player
+from penumbra.players.presets import DEFAULT, PRESETS
 from penumbra.players.random_player import RandomPlayer
 
 PENUMBRA = "penumbra"
@@ -24,7 +25,7 @@ RECONCHESS_NAMES = ("attacker", "trout")  # in matches these mean reconchess' ow
 def names() -> list[str]:
     """Everything that `make` knows under a name that means nothing else."""
     kinds = [kind for kind in KINDS if kind not in ("random", *RECONCHESS_NAMES)]
-    return ["random", "hunter", *kinds, PENUMBRA, *(f"{PENUMBRA}:{preset}" for preset in PRESETS)]
+    return ["random", "hunter", *kinds, PENUMBRA, *(f"{PENUMBRA}:{preset}" for preset in PRESETS if preset != DEFAULT)]
 
 
 def is_penumbra(name: str) -> bool:
@@ -64,7 +65,8 @@ def make_penumbra(configuration: Configuration) -> PenumbraPlayer:
     player = PenumbraPlayer(
         evaluator,
         fitted(configuration.dsmcp(), configuration),
-        name=f"Penumbra{configuration.preset.capitalize()}",
+        configuration.root_settings(),
+        name="Penumbra" + ("" if configuration.preset == DEFAULT else configuration.preset.capitalize()),
         seconds=configuration.seconds,
         nodes=configuration.nodes,
         ponder=configuration.ponder and configuration.nodes is None,  # a node budget is there to repeat games
@@ -75,12 +77,12 @@ def make_penumbra(configuration: Configuration) -> PenumbraPlayer:
 
 
 def fitted(settings: Settings, configuration: Configuration) -> Settings:
-    """b and n_particles small enough for a node budget, as the agent makes them small enough for a step's seconds.
+    """b and n_particles small enough for a node budget, where they may be adapted.
 
     What the configuration sets itself stays.
     """
     nodes = configuration.nodes
-    if nodes is None:
+    if nodes is None or not settings.adapt:
         return settings
     b = settings.b
     while b > 8 and b * max(settings.d) * 4 * settings.in_flight > nodes:
@@ -97,4 +99,6 @@ def make_evaluator(configuration: Configuration, opponent_name: str) -> Evaluato
     def recognise(headsets: tuple[str, ...]) -> str:
         return headset(configuration.recognize_as, opponent_name, headsets)
 
-    return network_evaluator(configuration.weights, configuration.device, recognise)
+    return network_evaluator(
+        configuration.weights, configuration.device, recognise, configuration.policies(), configuration.value or "All"
+    )

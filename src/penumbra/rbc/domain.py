@@ -19,7 +19,6 @@ from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
 
 INNER_SQUARES = np.array([rank * 8 + file for rank in range(1, 7) for file in range(1, 7)], dtype=np.int32)
 EXACT_SENSES = 20_000  # past so many states, dominated senses are not looked for beyond the edges of the board
-DANGER_STATES = 512  # of a set, drawn to see where our king would stand in danger
 
 
 @dataclass(frozen=True)
@@ -76,10 +75,6 @@ def opponent_moved(x: Situation, observation: OpponentMoved, cap: int = 0, seed:
 class ReconBlindChess:
     """The protocol `penumbra.dsmcp.Domain`, kernel by kernel."""
 
-    def __init__(self, prune_senses: bool = False) -> None:
-        """`prune_senses`: leave dominated senses out inside playouts too, not only at the root; exact but costly."""
-        self.prune_senses = prune_senses
-
     def after(self, kind: int) -> tuple[int, bool]:
         return (MOVE, True) if kind == SENSE else (SENSE, False)
 
@@ -102,8 +97,12 @@ class ReconBlindChess:
         actor, other, ended = core.advance(actor, other, actions, actor_ell, other_ell, seed, keyed)
         return actor, other, np.where(ended, np.float32(1), np.float32(np.nan)).astype(np.float32)
 
-    def legal(self, batch: Infostates, ours: bool) -> Legal:
-        return Legal(*batch.legal(prune=ours and self.prune_senses))
+    def legal(self, batch: Infostates, prune: bool) -> Legal:
+        return Legal(*batch.legal(prune=prune))
+
+    def exposed(self, batch: Infostates) -> Floats:
+        _, _, losses = batch.settle(senses=False)
+        return np.where(losses >= 0, np.float32(-1), np.float32(np.nan)).astype(np.float32)
 
     def settle(self, batch: Infostates, ours: bool) -> Floats:
         _, wins, _ = batch.settle(senses=False)
@@ -145,17 +144,14 @@ class ReconBlindChess:
             actions = np.array([s for s in range(64) if senses >> s & 1], np.int32) if exact else INNER_SQUARES
         return actions, sure if sure >= 0 else None
 
-    def danger(self, x: Situation, actions: Ints, seed: int) -> Floats | None:
-        if x.kind != MOVE:
-            return None
-        some = x.states if len(x.states) <= DANGER_STATES else x.states.sample(DANGER_STATES, seed)
-        return core.danger(some, actions)
-
     def meets(self, particles: Infostates, x: Situation) -> Flags:
         return core.meets(particles, x.states).astype(np.bool_)
 
     def leads_into(self, particles: Infostates, before: Situation, after: Situation, actions: Ints) -> Flags:
         return core.leads_into(particles, before.states, after.states, actions).astype(np.bool_)
+
+    def reaches(self, particles: Infostates, before: Situation, after: Situation, legal: Legal) -> Flags:
+        return core.reaches(particles, before.states, after.states, *legal).astype(np.bool_)
 
     def singletons(self, before: Situation | None, after: Situation, rows: int, ell: int, seed: int) -> Infostates:
         states = None if before is None else before.states

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from penumbra.dsmcp.settings import PRESETS
 from penumbra.players import registry
 from penumbra.players.configuration import Configuration
 from penumbra.players.player import Player
+from penumbra.players.presets import PRESETS
 from penumbra.server.messages import Refusal, Side, Strength
 
 ANALYSED = 200_000  # states that an analysis follows

@@ -161,7 +161,7 @@ class Analyse(_Checked):
     game: dict[str, Any]  # as reconchess writes it
     turn: Annotated[int, Field(ge=1, le=10_000)] | None = None
     player: ColorName | None = None
-    preset: Annotated[str, Field(max_length=64)] = "mixture"
+    preset: Annotated[str, Field(max_length=64)] = "penumbra"
     strength: Strength = Strength()
 
 

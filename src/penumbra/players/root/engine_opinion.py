@@ -1,0 +1,85 @@
+"""Engine opinion: where few states are possible, the native engine's scores of every move over them.
+
+Where at most a few states are possible the game is nearly chess, and the network, which sees AND and OR of the states,
+knows too little of it. The engine searches each of these states whole, as if both players saw everything; the win
+probability of a move is the mean over the states, weighed by how many particles of the belief stand in each. The prior
+is multiplied by e^(weight · win probability): one step of mirror descent from the network's policy.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import numpy as np
+import numpy.typing as npt
+
+from penumbra import core
+from penumbra.core import KING_TAKEN, MOVE, Infostates
+from penumbra.dsmcp.domain import Floats, Ints
+from penumbra.dsmcp.root_policy import RootPolicy
+from penumbra.rbc.domain import Situation
+
+PAWN = 0.7  # win probability is the logistic function of so many times the pawns ahead
+FAR = KING_TAKEN - 1000  # no position is worth as much
+KING_LATER = 8.0  # pawns that a king is worth which can be taken later: the opponent may see it coming
+DEPTHS = (2, 3, 4, 5)  # plies, as far as time allows
+UNTIMED_DEPTH = {4: 3, 32: 2}  # plies by the most states, where there is no clock
+GROWTH = 7.0  # times as long as one ply less takes
+STATE_NODES = 400_000  # of the engine for one state
+PARTICLES = 512  # that states are weighed by
+
+
+class EngineOpinion(RootPolicy[Situation, Infostates]):
+    """Multiplies the prior of each move by e^(weight · its win probability), where at most `states` are possible."""
+
+    def __init__(self, weight: float, states: int, share: float) -> None:
+        self.weight = weight
+        self.states = states
+        self.share = share
+
+    def prior(
+        self,
+        x: Situation,
+        particles: Infostates | None,
+        actions: Ints,
+        pi: Floats,
+        seconds: float | None,
+        rng: np.random.Generator,
+    ) -> Floats:
+        if x.kind != MOVE or len(x.states) > self.states:
+            return pi
+        wins = win_probabilities(self.scores(x, actions, seconds)).T @ state_weights(x, particles)
+        return np.asarray(pi * np.exp(self.weight * (wins - wins.max())), np.float32)
+
+    def scores(self, x: Situation, actions: Ints, seconds: float | None) -> npt.NDArray[np.int32]:
+        """int32[states, A]: hundredths of a pawn, as deep as the time allows."""
+        if seconds is None:
+            depth = next((depth for most, depth in UNTIMED_DEPTH.items() if len(x.states) <= most), 1)
+            return core.engine_scores(x.states, actions, depth, STATE_NODES)
+        limit, began = self.share * seconds, time.monotonic()
+        scores, took = core.engine_scores(x.states, actions, 1, STATE_NODES), 0.0
+        for depth in DEPTHS:
+            before = time.monotonic()
+            if before - began + GROWTH * took > limit:
+                break
+            scores = core.engine_scores(x.states, actions, depth, STATE_NODES)
+            took = time.monotonic() - before
+        return scores
+
+
+def win_probabilities(scores: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
+    """float64[states, A]: from hundredths of a pawn; a king taken at once is a game won."""
+    pawns = np.clip(scores / 100, -KING_LATER, KING_LATER)
+    return np.where(scores >= KING_TAKEN, 1.0, 1 / (1 + np.exp(-PAWN * pawns)))
+
+
+def state_weights(x: Situation, particles: Infostates | None) -> npt.NDArray[np.float64]:
+    """float64[states], of sum 1: the share of the particles that stand in each state, one of all spread over them."""
+    weights = np.ones(len(x.states))
+    if particles is not None and len(particles):
+        rows = np.linspace(0, len(particles) - 1, min(len(particles), PARTICLES)).astype(np.int64)
+        truths = Infostates.draw(x.states, len(rows), x.kind, 1, x.memory, 0, False, particles.take(rows))
+        found = Counter(truths.fens(row)[0] for row in range(len(rows)))
+        weights = np.array([found[fen] for fen in x.states.fens()]) + 1 / len(x.states)
+    return np.asarray(weights / weights.sum())
