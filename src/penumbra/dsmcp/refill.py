@@ -37,7 +37,7 @@ def refill_current_first(belief: Belief[X, L], n: int, deadline: float, stop: Ca
     def late() -> bool:
         return stop() or time.monotonic() >= last
 
-    if belief.current.count < n:
+    if belief.current.count < n and not belief.current.given:
         first, level = the_way(belief, n, last - began)
         took = carry_on(belief, first, level, late)
         added = level

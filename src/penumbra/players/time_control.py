@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-HORIZON = 30  # turns that the time left is shared among
+HORIZON = 20  # turns that the time left is shared among
 SENSE_SHARE = 0.4
 TRACKING_SHARE = 0.25  # of a turn, for keeping the sets of states
 LEAST_STEP = 0.005  # seconds: time for a first batch; the clock's reserve pays it
@@ -130,7 +130,7 @@ class TimeControl:
 
     @property
     def reserve(self) -> float:
-        return min(max(0.15 * self._initial, 0.5), 15.0)  # a busy machine may stop us for a second
+        return min(max(0.06 * self._initial, 0.5), 15.0)  # a busy machine may stop us for a second
 
     def spare(self) -> float:
         """Seconds that may be shared out now; infinite without a clock."""

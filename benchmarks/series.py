@@ -1,0 +1,229 @@
+"""Series of games between arms and opponents at a clock or a number of nodes, with what happened inside each decision.
+
+    PYTHONPATH=src python benchmarks/series.py SERIES.toml --out series.jsonl --workers 16 --minutes 9
+    PYTHONPATH=src python benchmarks/series.py --report series.jsonl ...
+
+A series is a TOML file:
+
+    seconds = 60              # each player's clock; 0 for none
+    increment = 0.5
+    [[arm]]                   # as many as you like; each plays every opponent, colours alternating
+    name = "penumbra"
+    kind = "penumbra"
+    settings = { recognize_as = "none" }
+    [[opponent]]              # left out, arms play each other
+    name = "StrangeFish"
+    kind = "strange-fish"
+
+Games go round: every pairing gets its next game before any gets two more, until the time is up; each finished game is
+one line of the output, and a series goes on where it was stopped. Every worker has one thread and one game at a time,
+so workers should be as many as there are free cores. With `--report` the scores, the reasons of the ends, and the
+health of beliefs are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+import multiprocessing
+import os
+import time
+import tomllib
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+
+def play(job: dict[str, Any]) -> dict[str, Any]:
+    """One game; A has White in even games."""
+    from penumbra.arena.table import Clock
+    from penumbra.arena.table import play as play_game
+    from penumbra.players import registry
+    from penumbra.players.penumbra_player import PenumbraPlayer
+
+    seed = job["seed"]
+    players = [
+        registry.make_with_settings(side["kind"], seed + i, side["settings"]) for i, side in enumerate(job["sides"])
+    ]
+    white, black = players if job["game"] % 2 == 0 else players[::-1]
+    clock = Clock(job["seconds"] or None, job["increment"])
+    outcome = play_game(white, black, clock)
+    a_is_white = job["game"] % 2 == 0
+    result = 0.5 if outcome.winner is None else float(outcome.winner == a_is_white)
+    if not a_is_white:
+        outcome_used, least = outcome.used[::-1], outcome.least_left[::-1]
+    else:
+        outcome_used, least = outcome.used, outcome.least_left
+    return {
+        "a": job["sides"][0]["name"],
+        "b": job["sides"][1]["name"],
+        "game": job["game"],
+        "result": result,
+        "reason": outcome.reason,
+        "detail": outcome.detail,
+        "plies": len(outcome.record.moves),
+        "used": [round(s, 2) for s in outcome_used],
+        "least": [round(s, 2) if math.isfinite(s) else None for s in least],
+        "faults": [getattr(player, "faults", []) for player in players],
+        "decisions": [decisions(player) if isinstance(player, PenumbraPlayer) else [] for player in players],
+    }
+
+
+def decisions(player: Any) -> list[list[Any]]:
+    """Of each search: turn, sense or move, states, particles, ancestors, singletons, rejections, belief seconds,
+    seconds, nodes, value, whether π̄'s favourite was chosen."""
+    rows = []
+    for d, turn in zip(player.decisions, player.turns, strict=True):
+        h = d.belief
+        if d.reason != "search" or not hasattr(h, "ancestors"):
+            rows.append([turn, d.reason, d.states, round(d.seconds, 3)])
+            continue
+        favourite = bool(d.action == d.actions[d.policy.argmax()])
+        kind = "move" if int(d.actions.max()) >= 64 else "sense"
+        rows.append(
+            [
+                *(turn, kind, d.states, h.particles, h.ancestors, h.singletons, round(h.rejections, 2)),
+                *(round(h.seconds, 3), round(d.seconds, 3), d.nodes, round(d.value, 3), favourite),
+            ]
+        )
+    return rows
+
+
+def start(affinity: Any) -> None:
+    """A worker: one thread, a core of its own where there are enough."""
+    os.environ["PENUMBRA_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
+    with affinity.get_lock():
+        mine = affinity.value
+        affinity.value += 1
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[mine % len(cores)]})
+    import logging
+
+    logging.disable(logging.WARNING)
+    from penumbra.core import set_threads
+
+    set_threads(1)
+
+
+def jobs(series: dict[str, Any], done: Counter[tuple[str, str]], seed: int) -> Any:
+    arms = [side | {"settings": side.get("settings", {})} for side in series["arm"]]
+    opponents = [side | {"settings": side.get("settings", {})} for side in series.get("opponent", [])]
+    pairs = list(itertools.product(arms, opponents)) if opponents else list(itertools.combinations(arms, 2))
+    most = series.get("games", 1_000_000)
+    for game in itertools.count():
+        if game >= most:
+            return
+        for a, b in pairs:
+            if game < done[a["name"], b["name"]]:
+                continue
+            yield {
+                "sides": [a, b],
+                "game": game,
+                "seed": seed + 1000 * game,
+                "seconds": series.get("seconds", 0),
+                "increment": series.get("increment", 0),
+            }
+
+
+def run(path: Path, out: Path, workers: int, minutes: float, seed: int) -> None:
+    deadline = time.monotonic() + 60 * minutes
+    series = tomllib.loads(path.read_text(encoding="utf-8"))
+    done: Counter[tuple[str, str]] = Counter()
+    if out.exists():
+        done.update((g["a"], g["b"]) for g in read(out))
+    context = multiprocessing.get_context("spawn")
+    numbers = context.Value("i", 0)
+    with context.Pool(workers, start, (numbers,)) as pool, out.open("a", encoding="utf-8") as file:
+        waiting: list[Any] = []
+        todo = jobs(series, done, seed)
+        finished = 0
+        while time.monotonic() < deadline:
+            while len(waiting) < workers and (job := next(todo, None)) is not None:
+                waiting.append(pool.apply_async(play, (job,)))
+            if not waiting:
+                break
+            time.sleep(0.05)
+            for result in [r for r in waiting if r.ready()]:
+                waiting.remove(result)
+                file.write(json.dumps(result.get()) + "\n")
+                file.flush()
+                finished += 1
+        pool.terminate()
+    print(f"{finished} games finished, {len(waiting)} stopped", flush=True)
+
+
+def read(*paths: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines() if line]
+
+
+def wilson(points: float, n: int) -> tuple[float, float]:
+    z, p = 1.96, points / n
+    middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
+
+
+def line(name: str, games: list[dict[str, Any]]) -> str:
+    points, n = sum(g["result"] for g in games), len(games)
+    low, high = wilson(points, n)
+    p = min(max(points / n, 0.5 / n), 1 - 0.5 / n)
+    elo = -400 * math.log10(1 / p - 1)
+    return f"{name:48} {points:6.1f} of {n:4} {points / n:6.1%} ({low:.0%} to {high:.0%}) {elo:+5.0f} Elo"
+
+
+def report(games: list[dict[str, Any]]) -> None:
+    import numpy as np
+
+    pairs, arms = defaultdict(list), defaultdict(list)
+    for game in games:
+        pairs[game["a"], game["b"]].append(game)
+        arms[game["a"]].append(game)
+    for (a, b), played in sorted(pairs.items()):
+        print(line(f"{a} - {b}", played))
+    print()
+    for a, played in sorted(arms.items()):
+        print(line(a, played))
+        print("   ends:", dict(Counter(f"{g['reason']}{'+' if g['result'] == 1 else '-'}" for g in played)))
+    sides = defaultdict(list)
+    for game in games:
+        for side in (0, 1):
+            sides[game["ab"[side]]] += [d for d in game["decisions"][side] if len(d) > 4]
+    for name, rows in sorted(sides.items()):
+        if not rows:
+            continue
+        particles, seconds = np.array([d[3] for d in rows]), np.array([d[8] for d in rows])
+        print(
+            f"{name}: {len(rows)} searches; particles median {np.median(particles):.0f}, under 256 in "
+            f"{(particles < 256).mean():.1%}; ancestors {np.median([d[4] for d in rows]):.0f}; singletons "
+            f"{sum(d[5] for d in rows) / particles.sum():.1%}; rejections {np.median([d[6] for d in rows]):.1f}; "
+            f"belief {sum(d[7] for d in rows) / seconds.sum():.0%} of {np.median(seconds):.2f} s; nodes "
+            f"{np.median([d[9] for d in rows]):.0f}; favourite chosen in {np.mean([d[11] for d in rows]):.0%}, "
+            f"of moves {np.mean([d[11] for d in rows if d[1] == 'move']):.0%}"
+        )
+    left = defaultdict(list)
+    for game in games:
+        for side in (0, 1):
+            if game["least"][side] is not None:
+                left[game["ab"[side]]].append(game["least"][side])
+    for name, least in sorted(left.items()):
+        print(f"{name}: least on the clock {min(least):.2f} s, median {np.median(least):.1f} s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("series", nargs="*", type=Path, help="the series, or with --report its outputs")
+    parser.add_argument("--out", type=Path, default=Path("series.jsonl"))
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--report", action="store_true")
+    options = parser.parse_args()
+    if options.report:
+        report(read(*options.series))
+    else:
+        run(options.series[0], options.out, options.workers, options.minutes, options.seed)
+
+
+if __name__ == "__main__":
+    main()
