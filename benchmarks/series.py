@@ -150,8 +150,11 @@ def run(path: Path, out: Path, workers: int, minutes: float, seed: int) -> None:
                 file.write(json.dumps(result.get()) + "\n")
                 file.flush()
                 finished += 1
-        pool.terminate()
-    print(f"{finished} games finished, {len(waiting)} stopped", flush=True)
+        print(f"{finished} games finished, {len(waiting)} stopped", flush=True)
+        file.close()
+        for process in multiprocessing.active_children():
+            process.kill()
+        os._exit(0)  # a pool would wait for the games that are stopped
 
 
 def read(*paths: Path) -> list[dict[str, Any]]:

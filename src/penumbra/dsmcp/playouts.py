@@ -35,6 +35,7 @@ import numpy.typing as npt
 from penumbra.core import NodeTable, Paths
 from penumbra.dsmcp.bandit import bandit
 from penumbra.dsmcp.domain import Domain, Evaluator, Features, Flags, Floats, Ints, L, Legal, Rows, X, take_legal
+from penumbra.dsmcp.halving import Halving, ranks
 from penumbra.dsmcp.root_policy import Root, RootPolicy, Scores
 from penumbra.dsmcp.settings import Settings
 
@@ -101,6 +102,11 @@ class Budget:
     def spent(self, counters: Counters) -> bool:
         return counters.nodes + counters.ended >= self.nodes or time.monotonic() >= self.deadline
 
+    def share(self, counters: Counters, began: float) -> float:
+        """The share of it that is spent, if the search began at that moment."""
+        nodes = (counters.nodes + counters.ended) / self.nodes
+        return max(nodes, (time.monotonic() - began) / max(self.deadline - began, 1e-9))
+
 
 class Search(Generic[X, L]):
     """One decision's playouts."""
@@ -147,13 +153,21 @@ class Search(Generic[X, L]):
 
     def run(self, root: Root, budget: Budget) -> None:
         """Playouts until the budget is spent; at least one batch."""
+        halving = Halving(root, self.settings.eta) if self.settings.root_search == "halving" else None
+        began = time.monotonic()
+
+        def next_batch() -> Playouts:
+            if halving is not None:
+                halving.drop(self.table, budget.share(self.counters, began))
+            return self.batch(root, self.settings.b, halving)
+
         with Asker(self.evaluator, self.settings.in_flight > 1) as asker:
             under_way: deque[tuple[Playouts, Answer]] = deque()
             try:
-                self.go_on(under_way, asker, self.batch(root, self.settings.b), None)
+                self.go_on(under_way, asker, next_batch(), None)
                 while True:
                     while len(under_way) < self.settings.in_flight and not budget.spent(self.counters):
-                        self.go_on(under_way, asker, self.batch(root, self.settings.b), None)
+                        self.go_on(under_way, asker, next_batch(), None)
                     if not under_way:
                         break
                     playouts, answer = under_way.popleft()
@@ -178,15 +192,22 @@ class Search(Generic[X, L]):
             return
         under_way.append((playouts, asker.ask(request)))
 
-    def batch(self, root: Root, b: int) -> Playouts:
+    def batch(self, root: Root, b: int, halving: Halving | None = None) -> Playouts:
         """Algorithm 3's loop for b playouts at once."""
         s, domain, table, rng = self.settings, self.domain, self.table, self.rng
         kind, ours = domain.kind(self.x), True
-        d = np.full(b, s.d[kind])
         assert self.belief is not None
-        J = self.belief.take(rng.integers(len(self.belief), size=b))
         keyed = s.cut == "keyed"
-        I = domain.draw(self.x, b, s.ell, self.salt if keyed else self.seed(), keyed, J)
+        if halving is None:
+            worlds = np.arange(b)
+        else:
+            first, worlds = halving.schedule(b)
+            b = len(worlds)
+        J = self.belief.take(rng.integers(len(self.belief), size=worlds[-1] + 1))
+        I = domain.draw(self.x, len(J), s.ell, self.salt if keyed else self.seed(), keyed, J)
+        if len(J) < b:
+            I, J = I.take(worlds), J.take(worlds)
+        d = np.full(b, s.d[kind])
         our_ell = np.full(b, s.ell, dtype=np.int32)
         their_ell = np.where(rng.random(b) < s.kappa, s.cautious_ell, s.ell).astype(np.int32)
 
@@ -196,7 +217,11 @@ class Search(Generic[X, L]):
         keys = np.full(b, root.key, dtype=np.uint64)
         value = np.full(b, (1 + root.value) / 2, dtype=np.float32)
         pi = np.tile(root.pi, b)
-        a = bandit(table, keys, root_legal, pi, value, s, rng, root=True).actions
+        if halving is None:
+            a = bandit(table, keys, root_legal, pi, value, s, rng, root=True).actions
+        else:
+            a, lent = first, np.full(b, s.n_vl)
+            table.add(keys, a, lent, lent * s.virtual_value, np.ones(b, np.float32))
         path.append(rows, keys, a, ours)
         self.counters.playouts += b
         try:
@@ -230,6 +255,8 @@ class Search(Generic[X, L]):
                 path.lose_virtually(rows)
                 legal = domain.legal(K, prune=ours and s.prune_senses)
                 mu, q = yield Request(domain.sigma(K), legal, not ours)
+                if not ours and s.reply_temperature != 1:
+                    mu = sharpened(mu, legal, s.reply_temperature)
                 self.counters.nodes += len(rows)
 
                 # Choose a_(t+1), then credit every action on the way.
@@ -278,15 +305,16 @@ def final_choice(
     visited = n > 0
     if not visited.any():
         return policy_choice(root, settings, rng)
-    mean = q / np.maximum(n, 1e-9)
-    score = {
-        "total": lambda: q,
-        "mean": lambda: mean,
-        "visits": lambda: n,
-        "proportional": lambda: n,
-        "mirror": lambda: mirror_step(root.pi, mean, settings.eta),
-    }[settings.choice]()
-    score = (root_policy or RootPolicy()).score(root, n, q, score)
+    scores: dict[str, Scores] = {
+        "total": q,
+        "mean": q / np.maximum(n, 1e-9),
+        "visits": n,
+        "proportional": n,
+        "mirror": np.exp(ranks(root.pi.astype(np.float64), n, q, settings.eta)),
+    }
+    score = scores[settings.choice]
+    if root_policy is not None:
+        score = root_policy.score(root, n, q, score)
     if settings.choice == "proportional":
         weights = np.where(visited, score, 0)
         return int(rng.choice(root.actions, p=weights / weights.sum()))
@@ -294,11 +322,11 @@ def final_choice(
     return int(root.actions[best[largest(root.pi[best], rng)]])
 
 
-def mirror_step(pi: Floats, mean: Scores, eta: float) -> Scores:
-    """One step of mirror descent from π̄ along the values of the actions: a policy in proportion to π̄ e^(η Q / N)."""
-    logits = np.log(np.maximum(pi, 1e-12)) + eta * mean
-    policy = np.exp(logits - logits.max())
-    return np.asarray(policy / policy.sum())
+def sharpened(priors: Floats, legal: Legal, temperature: float) -> Floats:
+    """Each row's priors to the power of 1 / temperature, of sum 1."""
+    power = priors.astype(np.float64) ** (1 / temperature)
+    sums = np.maximum(np.add.reduceat(power, legal.offsets[:-1]), 1e-300)
+    return np.asarray(power / np.repeat(sums, np.diff(legal.offsets)), np.float32)
 
 
 def policy_choice(root: Root, settings: Settings, rng: np.random.Generator) -> int:

@@ -15,6 +15,7 @@ Rule = Literal["ucb1", "avop"]
 BeliefBandit = Literal["paper", "policy"]
 Refill = Literal["paper", "current"]
 Sampling = Literal["rejection", "enumeration"]
+RootSearch = Literal["bandit", "halving"]
 Choice = Literal["total", "mean", "visits", "proportional", "mirror"]
 Cut = Literal["random", "keyed"]
 
@@ -50,6 +51,8 @@ class Settings:
     refill_share: float = 1 / 3  # of a step's time, for refilling
     adapt: bool = False  # shrink b to what the evaluator can serve in the step's time, n_particles to a node budget
     weigh_ended: bool = False  # a playout that ends counts once for every step it had left
+    root_search: RootSearch = "bandit"  # "halving": the likeliest actions tried in the same worlds (halving.py)
+    reply_temperature: float = 1.0  # in playouts the opponent acts by τ̂^(1 / temperature)
     choice: Choice = "total"  # of the root's statistics; "mirror" is one step of mirror descent from π̄ with `eta`
     eta: float = 10.0  # η, its step size
     cut: Cut = "random"  # how sets are cut to ℓ; keyed cuts repeat, so that nodes do
@@ -77,8 +80,10 @@ class Settings:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must not be negative")
         if not self.d or min(self.d) < 1:
             raise SettingsError(f"d is {self.d}; it needs a depth of at least one for each kind of step")
+        if not self.reply_temperature > 0:
+            raise SettingsError(f"reply_temperature is {self.reply_temperature}; it must be above 0")
         hints = get_type_hints(type(self))
-        for name in ("rule", "belief_bandit", "sampling", "refill", "choice", "cut"):
+        for name in ("rule", "belief_bandit", "sampling", "refill", "root_search", "choice", "cut"):
             if getattr(self, name) not in get_args(hints[name]):
                 raise SettingsError(
                     f"{name} is {getattr(self, name)!r}; it is one of {', '.join(get_args(hints[name]))}"
