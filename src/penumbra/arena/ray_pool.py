@@ -21,8 +21,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penumbra.arena.organiser import Players, room
-from penumbra.arena.workers import Workplace
-from penumbra.interop.foreign_host import leave_with
+from penumbra.arena.workers import Workplace, leave_with
 
 if TYPE_CHECKING:
     from penumbra.arena.match import Job

@@ -12,12 +12,11 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, Protocol, TypeVar
-
-from penumbra.interop.foreign_host import leave_with
 
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
@@ -118,6 +117,16 @@ def ended_by_signal() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def leave_with(parent: int) -> None:
+    """Ends this process and its group when its parent is gone: one that is busy would otherwise stay for ever."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    with contextlib.suppress(OSError):
+        if os.getpgrp() == os.getpid():
+            os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(1)
 
 
 def _serve(connection: Connection, make: Callable[[], Workplace], parent: int) -> None:

@@ -1,8 +1,11 @@
-"""Players of others, each in a spawned process of its own, where it can neither crash nor stall anybody else.
+"""Players in a process of their own, where they can neither crash nor stall anybody else.
 
 `ForeignPlayer` is one of our players; every call goes to the process and waits for the answer, no longer than the limit
 it was given. One that raises, dies, stays silent or answers nonsense is a `ForeignFault`; its process is then ended and
 the next game gets a new one. What such a player prints goes to a file, or nowhere.
+
+The process runs `foreign_host` by its path: with this interpreter, for players of reconchess, or with the interpreter
+of another installation of Penumbra, for whatever that one knows by name.
 """
 
 from __future__ import annotations
@@ -11,20 +14,27 @@ import contextlib
 import importlib.util
 import multiprocessing
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from penumbra.core import GameRecord
-from penumbra.interop.foreign_host import serve
+from penumbra.interop import foreign_host
 from penumbra.interop.stockfish import find_stockfish
 
+HELLO_LIMIT = 30.0  # seconds for an interpreter to start
 START_LIMIT = 60.0  # seconds to load a player and to start a game
 END_LIMIT = 10.0  # seconds to take leave
 UNTIMED_LIMIT = 120.0  # seconds for a call when nobody set a limit
+
+OUR_PYTHON = ("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__")  # variables that another interpreter must not see
 
 RECONCHESS = {
     "reconchess:random": "reconchess.bots.random_bot",
@@ -44,6 +54,31 @@ class ForeignFault(Exception):
         self.detail = detail
 
 
+@dataclass(frozen=True)
+class Installation:
+    """A Python with a Penumbra, as its own process describes it."""
+
+    python: str  # the interpreter's path
+    python_version: str
+    penumbra: str  # the version
+    folder: str  # from which that Penumbra is imported
+    player: str  # the name of the player loaded there, as opponents hear it
+    built_in: bool  # whether that player is one of that Penumbra's own
+
+    def line(self) -> str:
+        return f"Penumbra {self.penumbra} in {self.folder}, Python {self.python_version}"
+
+
+def find_python(path: str) -> str:
+    """The absolute path of an interpreter, by its path or as a command; ValueError, on one line, if there is none."""
+    found = shutil.which(path)
+    if found is None and Path(path).exists():
+        raise ValueError(f"{path} is not an executable file")
+    if found is None:
+        raise ValueError(f"{path}: there is no such file or command")
+    return os.path.abspath(found)  # noqa: PTH100  # a virtualenv's interpreter is a link, which must not be followed
+
+
 def find_player(name: str) -> str | None:
     """What `reconchess.load_player` takes for this name: a file or a module; None if there is neither."""
     if name in RECONCHESS:
@@ -57,7 +92,11 @@ def find_player(name: str) -> str | None:
 
 
 class ForeignPlayer:
-    """A reconchess player by module or path, asked through its process, which is started when first needed."""
+    """A player asked through its process, which is started when first needed.
+
+    `source` is a reconchess player by module or path. With `python`, another interpreter, it may also be any name that
+    the Penumbra of that one knows, with `settings` as a tournament's file has them.
+    """
 
     def __init__(
         self,
@@ -65,17 +104,24 @@ class ForeignPlayer:
         name: str | None = None,
         log: str | None = None,
         environment: Mapping[str, str] | None = None,
+        python: str | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         self._source = source
         self._environment = dict(environment or {})
         self._log = log
         self._given_name = name
+        self._python = python
+        self._settings = dict(settings or {})
         self.name = name or Path(source).stem
         self.promotion = 0
+        self.installation: Installation | None = None
+        self.recoveries: list[str] = []  # of the last game, where the player is a Penumbra
+        self.faults: list[str] = []  # of its search
         self._seconds_left: float | None = None
         self._deadline: float | None = None
         self._opponent_name = ""
-        self._process: multiprocessing.process.BaseProcess | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._seed: int | None = None
 
@@ -86,21 +132,47 @@ class ForeignPlayer:
         return None if self._process is None else self._process.pid
 
     def load(self) -> None:
-        """Starts the process and loads the player's class; `ForeignFault` if that cannot be done."""
+        """Starts the process and loads the player; `ForeignFault` if that cannot be done."""
         if self._process is not None:
             return
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
+        python = self._python or sys.executable
+        with self._start_process(python) as output:
+            try:
+                version = self._receive("hello", time.monotonic() + HELLO_LIMIT)
+            except ForeignFault as fault:
+                why = _last_line(output) or fault.detail
+                raise ForeignFault("crash", f"{python} does not run as Python: {why}") from None
+        ours = self._python is None
+        arguments = (self._source, None if ours else self._settings, self._log, list(sys.path) if ours else None)
+        found = self._call("load", *arguments, deadline=time.monotonic() + START_LIMIT)
+        self.installation = Installation(python, version, **found)
+        self.name = self._given_name or self.installation.player
+
+    def _start_process(self, python: str) -> IO[bytes]:
+        """Runs the host program; returns what the interpreter prints until then."""
+        ours, theirs = multiprocessing.Pipe()
         engine = find_stockfish()  # Trout and others look for it in STOCKFISH_EXECUTABLE
-        environment = {**({"STOCKFISH_EXECUTABLE": engine} if engine else {}), **os.environ, **self._environment}
-        process = context.Process(
-            target=serve, args=(theirs, self._source, self._log, environment, os.getpid()), daemon=True
-        )
-        process.start()
-        theirs.close()
+        inherited = {**({"STOCKFISH_EXECUTABLE": engine} if engine else {}), **os.environ}
+        if self._python is not None:
+            inherited = {name: value for name, value in inherited.items() if name not in OUR_PYTHON}
+        try:
+            process = subprocess.Popen(
+                [python, foreign_host.__file__, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env={**inherited, **self._environment},
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # an interrupt at the terminal is for the match; the group can be ended as one
+            )
+        except OSError as error:
+            ours.close()
+            raise ForeignFault("crash", f"{python} cannot be started: {error.strerror}") from None
+        finally:
+            theirs.close()
         self._process, self._connection = process, ours
-        name = self._receive("load", time.monotonic() + START_LIMIT)
-        self.name = self._given_name or str(name)
+        assert process.stdout is not None
+        return process.stdout
 
     def seed(self, seed: int) -> None:
         """Python's own random numbers, in the player's process, start from here at each game."""
@@ -117,13 +189,10 @@ class ForeignPlayer:
         if process is None or connection is None:
             return
         connection.close()
-        process.join(0.3)
-        if process.pid is not None:
-            with contextlib.suppress(OSError):
-                os.killpg(process.pid, signal.SIGKILL)
-        if process.is_alive():
-            process.kill()
-        process.join(5)
+        _wait(process, 0.3)
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        _wait(process, 5)
 
     def _call(self, method: str, *arguments: Any, deadline: float | None = None) -> Any:
         if self._connection is None:
@@ -154,10 +223,7 @@ class ForeignPlayer:
 
     def _dead(self, method: str) -> ForeignFault:
         process = self._process
-        code = None
-        if process is not None:
-            process.join(1)
-            code = process.exitcode
+        code = None if process is None else _wait(process, 1)
         self.close()
         if code is not None and code < 0:
             return ForeignFault("killed", f"{method}: the process was ended by {signal.Signals(-code).name}")
@@ -172,6 +238,7 @@ class ForeignPlayer:
         self._seconds_left = seconds_left
 
     def start(self, color: bool, fen: str) -> None:
+        self.recoveries, self.faults = [], []
         self._call("start", color, fen, self._opponent_name, self._seed, deadline=time.monotonic() + START_LIMIT)
 
     def opponent_moved(self, capture: int | None) -> None:
@@ -198,4 +265,19 @@ class ForeignPlayer:
             return
         data = None if record is None else record.to_bytes()
         with contextlib.suppress(ForeignFault):
-            self._call("game_over", winner, reason, data, deadline=time.monotonic() + END_LIMIT)
+            told = self._call("game_over", winner, reason, data, deadline=time.monotonic() + END_LIMIT)
+            self.recoveries, self.faults = told["recoveries"], told["faults"]
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """Its exit code; None if it still runs."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+    return process.returncode
+
+
+def _last_line(output: IO[bytes]) -> str:
+    """The last line that a process printed before it was ended."""
+    os.set_blocking(output.fileno(), False)
+    lines = (output.read(1 << 16) or b"").decode(errors="replace").splitlines()
+    return next((line.strip()[:200] for line in reversed(lines) if line.strip()), "")

@@ -1,71 +1,146 @@
-"""The other end of `penumbra.interop.foreign`: the process in which a foreign player lives.
+"""The program that runs in a foreign player's process, and answers the calls of `penumbra.interop.foreign`.
+
+It is run by its path, possibly by the interpreter of another installation of Penumbra, older or newer than this one. So
+it imports nothing of Penumbra before it is told what to load, and then no more than this, which releases must keep:
+`penumbra.players.registry` (`make`, `make_with_settings`, `names`), `penumbra.interop.adapters` (`AdaptedPlayer`,
+`ReconchessPlayer`, `NotAnAction`) and `penumbra.core.GameRecord.from_bytes`.
 
 Nothing but plain numbers and texts goes through the pipe, so that what a player returns is judged here and can do no
-harm there.
+harm there. The first message is the version of Python; then each call (method, arguments) has one answer.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
+import platform
 import random
+import select
 import signal
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from importlib.machinery import PathFinder
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import reconchess
+
     from penumbra.interop.adapters import AdaptedPlayer
+    from penumbra.players.player import Player
+
+SECONDS_TO_LEAVE = 1.0  # after the pipe has closed
 
 
-def serve(connection: Connection, source: str, log: str | None, environment: Mapping[str, str], parent: int) -> None:
-    """Loads the player and answers calls until the pipe closes."""
-    with contextlib.suppress(OSError):
-        os.setsid()  # an interrupt at the terminal is for the match; and the group can be ended as one
+class CannotLoad(Exception):
+    """Why there is no such player here, on one line."""
+
+
+def main() -> None:
+    """Answers calls until the pipe, whose number is the only argument, closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.environ.update(environment)
-    _redirect_output(log)
-    threading.Thread(target=leave_with, args=(parent,), daemon=True).start()
-    try:
-        host = Host(source)
-    except BaseException as error:
-        traceback.print_exc()
-        connection.send(("crash", _described(error)))
-        return
-    connection.send(("answer", host.name))
+    here = Path(__file__).resolve().parent
+    sys.path[:] = [entry for entry in sys.path if not entry or Path(entry).resolve() != here]
+    connection = Connection(int(sys.argv[1]))
+    os.set_inheritable(connection.fileno(), False)  # whatever the player starts must not keep the pipe open
+    threading.Thread(target=_leave_at_hangup, args=(connection.fileno(),), daemon=True).start()
+    connection.send(("answer", platform.python_version()))
+    host = Host()
     while True:
         try:
             method, arguments = connection.recv()
+            connection.send(host.answer(method, arguments))
         except (EOFError, OSError):
             return
-        connection.send(host.answer(method, arguments))
 
 
 class Host:
-    """One class of players, and the one that plays the current game."""
+    """One sort of players, and the one that plays the current game."""
 
-    def __init__(self, source: str) -> None:
-        from reconchess import load_player
-
-        self.name, self._class = load_player(source)
+    def __init__(self) -> None:
+        self.name = ""
+        self._make: Callable[[int | None], reconchess.Player] | None = None
+        self._reconchess_player: reconchess.Player | None = None
         self._player: AdaptedPlayer | None = None
+        self._not_an_action: type[Exception] | tuple[()] = ()
 
     def answer(self, method: str, arguments: tuple[Any, ...]) -> tuple[str, Any]:
         """("answer", value), or what kind of fault and a line about it."""
-        from penumbra.interop.adapters import NotAnAction
-
         try:
             return "answer", getattr(self, method)(*arguments)
-        except NotAnAction as error:
+        except self._not_an_action as error:
             return "nonsense", str(error)
+        except CannotLoad as error:
+            return "crash", str(error)
         except BaseException as error:
             traceback.print_exc()
             return "crash", _described(error)
+
+    def load(
+        self, source: str, settings: Mapping[str, Any] | None, log: str | None, path: Sequence[str] | None
+    ) -> dict[str, Any]:
+        """Finds the player, and says what was found where. Whatever is printed goes to `log`, or nowhere.
+
+        Without `settings` it is a reconchess player by module or file; with them, first of all one that this Penumbra
+        knows by name. `path` is where to import from, None for this interpreter's own.
+        """
+        _redirect_output(log)
+        if path is None:
+            sys.meta_path.insert(0, PathFinder)  # PYTHONPATH before an editable installation
+        else:
+            sys.path[:] = path
+        try:
+            import penumbra
+        except ImportError as error:
+            raise CannotLoad(f"it has no Penumbra: {error}") from None
+        from penumbra.interop.adapters import NotAnAction
+
+        self._not_an_action = NotAnAction
+        built_in = settings is not None and self._load_built_in(source, settings)
+        if not built_in:
+            self._load_reconchess(source, settings is not None)
+        return {
+            "player": self.name,
+            "built_in": built_in,
+            "penumbra": str(getattr(penumbra, "__version__", "")),
+            "folder": str(Path(penumbra.__file__ or "").parent),
+        }
+
+    def _load_built_in(self, name: str, settings: Mapping[str, Any]) -> bool:
+        """Whether the registry knows the name; `CannotLoad` if it does, and not the settings."""
+        from penumbra.interop.adapters import ReconchessPlayer
+        from penumbra.players import registry
+
+        def make(seed: int | None) -> Player:
+            return registry.make_with_settings(name, seed or 0, settings) if settings else registry.make(name, seed)
+
+        try:
+            registry.make(name, 0)
+        except ValueError:
+            return False
+        try:
+            self.name = make(0).name
+        except (ValueError, TypeError) as error:
+            raise CannotLoad(f"its Penumbra cannot make {name}: {error}") from None
+        self._make = lambda seed: ReconchessPlayer(lambda: make(seed))
+        return True
+
+    def _load_reconchess(self, source: str, other_names: bool) -> None:
+        from reconchess import load_player
+
+        if other_names and not Path(source).is_file() and not _is_module(source):
+            from penumbra.players import registry
+
+            known = ", ".join(registry.names())
+            raise CannotLoad(f"it has no player {source!r}, which is neither a file, a module, nor one of {known}")
+        self.name, player_class = load_player(source)
+        self._make = lambda seed: player_class()
 
     @property
     def player(self) -> AdaptedPlayer:
@@ -76,9 +151,12 @@ class Host:
     def start(self, color: bool, fen: str, opponent_name: str, seed: int | None) -> None:
         from penumbra.interop.adapters import AdaptedPlayer
 
+        if self._make is None:
+            raise RuntimeError("no player is loaded")
         if seed is not None:
             random.seed(seed)
-        self._player = AdaptedPlayer(self._class(), self.name)
+        self._reconchess_player = self._make(seed)
+        self._player = AdaptedPlayer(self._reconchess_player, self.name)
         self._player.meet(opponent_name)
         self._player.start(color, fen)
 
@@ -99,11 +177,32 @@ class Host:
     def moved(self, requested: int, taken: int, capture: int | None) -> None:
         self.player.moved(requested, taken, capture)
 
-    def game_over(self, winner: bool | None, reason: str | None, record: bytes | None) -> None:
-        from penumbra.core import GameRecord
-
+    def game_over(self, winner: bool | None, reason: str | None, record: bytes | None) -> dict[str, list[str]]:
+        """Ends the game; a Penumbra says what went wrong in it."""
         player, self._player = self.player, None
-        player.game_over(winner, reason, None if record is None else GameRecord.from_bytes(record))
+        ours = getattr(self._reconchess_player, "player", None)
+        player.game_over(winner, reason, _read_record(record))
+        self._reconchess_player = None
+        return {key: [str(line) for line in getattr(ours, key, ())] for key in ("recoveries", "faults")}
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _read_record(data: bytes | None) -> Any:
+    """The game; None if it is written in a way that this Penumbra does not know."""
+    from penumbra.core import GameRecord
+
+    if data is None:
+        return None
+    try:
+        return GameRecord.from_bytes(data)
+    except ValueError:
+        return None
 
 
 def _redirect_output(log: str | None) -> None:
@@ -119,14 +218,13 @@ def _redirect_output(log: str | None) -> None:
     sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
 
 
-def leave_with(parent: int) -> None:
-    """Ends this process and its group when its parent is gone: one that is busy would otherwise stay for ever."""
-    while os.getppid() == parent:
-        time.sleep(1)
-    with contextlib.suppress(OSError):
-        if os.getpgrp() == os.getpid():
-            os.killpg(os.getpid(), signal.SIGKILL)
-    os._exit(1)
+def _leave_at_hangup(pipe: int) -> None:
+    """Ends this process and its group when nobody is left at the other end of the pipe: a busy player never looks."""
+    poll = select.poll()
+    poll.register(pipe, 0)  # hangups alone
+    poll.poll()
+    time.sleep(SECONDS_TO_LEAVE)
+    os.killpg(0, signal.SIGKILL)
 
 
 def _described(error: BaseException) -> str:
@@ -138,3 +236,7 @@ def _described(error: BaseException) -> str:
     except Exception:
         text = ""
     return f"{type(error).__name__}: {text[:200]}{where}" if text else f"{type(error).__name__}{where}"
+
+
+if __name__ == "__main__":
+    main()
