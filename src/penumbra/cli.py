@@ -225,6 +225,12 @@ def bench(
 def match(
     a: Annotated[str, typer.Argument(help="random, hunter, penumbra[:PRESET], attacker, trout, a module or a path.")],
     b: Annotated[str, typer.Argument(help="The same for the other side.")],
+    python_a: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Another Python, in whose installation of Penumbra A plays.")
+    ] = None,
+    python_b: Annotated[str | None, typer.Option(metavar="PATH", help="The same for B.")] = None,
+    name_a: Annotated[str | None, typer.Option(metavar="NAME", help="What results and games call A.")] = None,
+    name_b: Annotated[str | None, typer.Option(metavar="NAME", help="The same for B.")] = None,
     games: Annotated[
         int | None, typer.Option(min=1, help="Colours alternate; A has White first. 2, with --sprt 10000 at most.")
     ] = None,
@@ -263,7 +269,7 @@ def match(
         ponder=ponder,
     )
     clock = Clock(seconds or None, increment)
-    sides = entrant(a, configuration), entrant(b, configuration)
+    sides = entrant(a, configuration, python_a, name_a), entrant(b, configuration, python_b, name_b)
     test = Sprt(elo0, elo1) if sprt else None
     most = games or (10_000 if sprt else 2)
     planned = Match(*sides, most, clock, workers=workers, seed=seed, out=out, record=record, sprt=test)

@@ -20,6 +20,7 @@ from penumbra.arena.table import Clock, play
 from penumbra.arena.visits import pack, searches_of
 from penumbra.arena.workers import Pool
 from penumbra.core import GameRecord, set_threads
+from penumbra.interop.foreign import ForeignPlayer
 from penumbra.players.penumbra_player import PenumbraPlayer
 from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
 
@@ -83,6 +84,10 @@ class GameRoom:
         outcome = play(players[white], players[black], job.clock)
         least = dict(zip((white, black), outcome.least_left, strict=True))
         ours = {side: player for side, player in players.items() if isinstance(player, PenumbraPlayer)}
+        told = [player for player in players.values() if isinstance(player, PenumbraPlayer | ForeignPlayer)]
+        record = outcome.record
+        record.white_name = sides[white].label or record.white_name
+        record.black_name = sides[black].label or record.black_name
         return GameResult(
             number=job.number,
             a_is_white=job.a_is_white,
@@ -93,10 +98,10 @@ class GameRoom:
             seconds=time.monotonic() - began,
             used=(outcome.used[0 if white == "a" else 1], outcome.used[1 if white == "a" else 0]),
             least_left=(_finite(least["a"]), _finite(least["b"])),
-            record=outcome.record.to_bytes(),
+            record=record.to_bytes(),
             seed=job.seed,
-            recoveries=tuple(line for player in ours.values() for line in player.recoveries),
-            search_faults=tuple(line for player in ours.values() for line in player.faults),
+            recoveries=tuple(line for player in told for line in player.recoveries),
+            search_faults=tuple(line for player in told for line in player.faults),
             visits=pack(searched for player in ours.values() for searched in searches_of(player)),
             decisions=tuple((side, p.settings, p.recorded) for side, p in ours.items() if self._record),
         )
@@ -173,6 +178,8 @@ def to_json(match: Match, score: Score, interrupted: bool) -> dict[str, Any]:
     return {
         "a": match.a.name,
         "b": match.b.name,
+        "a_installation": match.a.installation and asdict(match.a.installation),
+        "b_installation": match.b.installation and asdict(match.b.installation),
         "clock": asdict(match.clock),
         "seed": match.seed,
         "asked_for": match.games,

@@ -14,6 +14,7 @@ import contextlib
 import importlib.util
 import multiprocessing
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -25,6 +26,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, Any
 
+import penumbra
 from penumbra.core import GameRecord
 from penumbra.interop import foreign_host
 from penumbra.interop.stockfish import find_stockfish
@@ -62,20 +64,25 @@ class Installation:
     python_version: str
     penumbra: str  # the version
     folder: str  # from which that Penumbra is imported
-    player: str  # the name of the player loaded there, as opponents hear it
-    built_in: bool  # whether that player is one of that Penumbra's own
+    player: str = ""  # the name of the player loaded there, as opponents hear it
+    built_in: bool = False  # whether that player is one of that Penumbra's own
 
     def line(self) -> str:
         return f"Penumbra {self.penumbra} in {self.folder}, Python {self.python_version}"
+
+
+def this_installation() -> Installation:
+    folder = str(Path(penumbra.__file__).parent)
+    return Installation(sys.executable, platform.python_version(), penumbra.__version__, folder)
 
 
 def find_python(path: str) -> str:
     """The absolute path of an interpreter, by its path or as a command; ValueError, on one line, if there is none."""
     found = shutil.which(path)
     if found is None and Path(path).exists():
-        raise ValueError(f"{path} is not an executable file")
+        raise ValueError(f"{path}: not an executable file")
     if found is None:
-        raise ValueError(f"{path}: there is no such file or command")
+        raise ValueError(f"{path}: no such file or command")
     return os.path.abspath(found)  # noqa: PTH100  # a virtualenv's interpreter is a link, which must not be followed
 
 
@@ -140,8 +147,8 @@ class ForeignPlayer:
             try:
                 version = self._receive("hello", time.monotonic() + HELLO_LIMIT)
             except ForeignFault as fault:
-                why = _last_line(output) or fault.detail
-                raise ForeignFault("crash", f"{python} does not run as Python: {why}") from None
+                why = _last_line(output) or fault.detail.removeprefix("hello: ")
+                raise ForeignFault("crash", f"not a Python interpreter: {why}") from None
         ours = self._python is None
         arguments = (self._source, None if ours else self._settings, self._log, list(sys.path) if ours else None)
         found = self._call("load", *arguments, deadline=time.monotonic() + START_LIMIT)
@@ -167,7 +174,7 @@ class ForeignPlayer:
             )
         except OSError as error:
             ours.close()
-            raise ForeignFault("crash", f"{python} cannot be started: {error.strerror}") from None
+            raise ForeignFault("crash", f"cannot be started: {error.strerror}") from None
         finally:
             theirs.close()
         self._process, self._connection = process, ours

@@ -98,7 +98,7 @@ class Host:
         try:
             import penumbra
         except ImportError as error:
-            raise CannotLoad(f"it has no Penumbra: {error}") from None
+            raise CannotLoad(f"no Penumbra: {error}") from None
         from penumbra.interop.adapters import NotAnAction
 
         self._not_an_action = NotAnAction
@@ -127,18 +127,18 @@ class Host:
         try:
             self.name = make(0).name
         except (ValueError, TypeError) as error:
-            raise CannotLoad(f"its Penumbra cannot make {name}: {error}") from None
+            raise CannotLoad(f"{name}: {error}") from None
         self._make = lambda seed: ReconchessPlayer(lambda: make(seed))
         return True
 
-    def _load_reconchess(self, source: str, other_names: bool) -> None:
+    def _load_reconchess(self, source: str, by_name_too: bool) -> None:
         from reconchess import load_player
 
-        if other_names and not Path(source).is_file() and not _is_module(source):
+        if by_name_too and not Path(source).is_file() and not _is_module(source):
             from penumbra.players import registry
 
             known = ", ".join(registry.names())
-            raise CannotLoad(f"it has no player {source!r}, which is neither a file, a module, nor one of {known}")
+            raise CannotLoad(f"no player {source!r}: it is neither a file, a module, nor one of {known}")
         self.name, player_class = load_player(source)
         self._make = lambda seed: player_class()
 

@@ -104,6 +104,16 @@ def from_table(table: Mapping[str, Any]) -> Configuration:
     return _whole(_read_table(table), "settings")
 
 
+def to_table(configuration: Configuration) -> dict[str, Any]:
+    """The table, with what differs from the defaults, of which `from_table` makes this configuration."""
+    plain = Configuration()
+    return {
+        field.name: dict(value) if field.name == "settings" else value
+        for field in dataclasses.fields(configuration)
+        if (value := getattr(configuration, field.name)) != getattr(plain, field.name)
+    }
+
+
 def _read_file(path: Path) -> dict[str, Any]:
     data = read_toml(path, ConfigurationError)
     try:

@@ -9,10 +9,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from penumbra.arena.match import Match, run, to_json
 from penumbra.arena.score import GameResult, Score
+from penumbra.interop.foreign import this_installation
 
 
 def play_match(match: Match, as_json: bool, console: Console) -> bool:
     """Plays it and says what came of it; `console` shows the progress. False if it was interrupted."""
+    if match.a.installation is not None or match.b.installation is not None:
+        for who in (match.a, match.b):
+            print(f"{who.name}: {(who.installation or this_installation()).line()}", file=console.file, flush=True)
     if console.is_terminal:
         score, interrupted = _with_bar(match, console)
     else:
