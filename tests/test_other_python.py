@@ -14,10 +14,13 @@ from pathlib import Path
 import pytest
 
 import penumbra
+from penumbra.arena import organiser
+from penumbra.arena.archive import Archive
 from penumbra.arena.entrants import entrant, loaded_in_python
 from penumbra.arena.match import GameRoom, Match, run, steps
 from penumbra.arena.score import GameResult
 from penumbra.arena.table import Clock
+from penumbra.arena.tournament import TournamentError, read_tournament
 from penumbra.core import GameRecord
 from penumbra.interop.history import read_record
 from penumbra.players.configuration import Configuration, from_table, to_table
@@ -232,3 +235,43 @@ def test_a_player_or_a_setting_that_the_other_does_not_know_is_one_line(other: P
     (tmp_path / "broken.py").write_text("import no_such_module_anywhere")
     with pytest.raises(ValueError, match="no_such_module_anywhere"):
         entrant(str(tmp_path / "broken.py"), python=str(other))
+
+
+# -- tournaments
+
+
+def write_tournament(folder: Path, player: str) -> Path:
+    path = folder / "tournament.toml"
+    path.write_text(f'games = 2\nworkers = 1\n[[player]]\nname = "New"\nkind = "random"\n[[player]]\n{player}\n')
+    return path
+
+
+def test_a_tournament_with_another_python_goes_on_where_it_stopped(other: Path, tmp_path: Path) -> None:
+    (tmp_path / "old").symlink_to(other)
+    path = write_tournament(
+        tmp_path, 'name = "Old"\nkind = "trout"\nsettings = { depth = 1, nodes = 50 }\npython = "old"'
+    )
+    tournament = read_tournament(path)
+    old = tournament.players[1]
+    assert old.installation is not None and old.installation.player == "Trout"  # Penumbra's kind, not reconchess' own
+    with Archive.create(tmp_path / "games.db") as archive:
+        assert organiser.run(tournament, archive).played == 2
+        assert organiser.run(read_tournament(path), archive).played == 0
+        games = list(archive.games())
+    assert {game.white for game in games} == {"New", "Old"}
+    assert all(game.settings["reason"] in ("king capture", "move limit") for game in games)
+
+
+@pytest.mark.parametrize(
+    ("player", "message"),
+    [
+        ('kind = "random"\npython = 3', "python is not a text"),
+        ('kind = "random"\npython = "/nowhere/python"', "/nowhere/python: no such file or command"),
+        ('kind = "nobody"\npython = "OTHER"', "no player 'nobody'"),
+        ('path = "reconchess.bots.random_bot"\npython = "OTHER"\nsettings = {}', "settings"),
+    ],
+)
+def test_mistakes_in_a_tournament_are_one_line(player: str, message: str, other: Path, tmp_path: Path) -> None:
+    path = write_tournament(tmp_path, 'name = "Old"\n' + player.replace("OTHER", str(other)))
+    with pytest.raises(TournamentError, match=r"player 2 \(Old\): .*" + message):
+        read_tournament(path)

@@ -20,6 +20,11 @@
     environment = { STOCKFISH_EXECUTABLE = "/usr/games/stockfish" }
     keep = true               # one process for many games; left out, one for each
 
+    [[player]]
+    name = "LastYear"
+    kind = "penumbra"         # or path, as above
+    python = "/opt/old/bin/python"  # another Python, whose installation of Penumbra plays; environment may be given too
+
 Everything is checked before the first game. A pairing stands for itself: players may come and go in the file, and the
 games of those who stay are not played again.
 """
@@ -34,7 +39,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from penumbra.arena.entrants import Entrant, loaded
+from penumbra.arena.entrants import Entrant, loaded, loaded_in_python
 from penumbra.arena.match import Job
 from penumbra.arena.population import cores, known_keys, number_of, whole_number
 from penumbra.arena.table import Clock
@@ -44,7 +49,7 @@ from penumbra.toml_file import read_toml
 FORMATS = ("round-robin", "gauntlet")
 ON_ERROR = ("lose", "replay")
 _KEYS = ("games", "format", "hero", "seed", "workers", "seconds", "increment", "on_error", "player")
-_PLAYER_KEYS = ("name", "kind", "settings", "path", "environment", "keep")
+_PLAYER_KEYS = ("name", "kind", "settings", "path", "environment", "keep", "python")
 
 
 class TournamentError(ValueError):
@@ -156,11 +161,12 @@ def _player(table: Any, number: int, folder: Path) -> Entrant:
             raise ValueError("it has no name")
         if (kind is None) == (path is None):
             raise ValueError("it has either a kind or a path")
+        if "python" in table:
+            return _in_python(table, name, folder)
         if path is not None:
             return _foreign(table, name, folder)
         settings = _table(table, "settings")
-        if not isinstance(kind, str):
-            raise ValueError("kind is not a text")
+        kind = _text(table, "kind")
         registry.make_with_settings(kind, 0, settings)
         known_keys(table, ("name", "kind", "settings"))
     except (ValueError, TypeError) as error:
@@ -171,14 +177,49 @@ def _player(table: Any, number: int, folder: Path) -> Entrant:
 def _foreign(table: Mapping[str, Any], name: str, folder: Path) -> Entrant:
     """A reconchess player, loaded once to see that it can be; a file's path may be relative to the tournament's."""
     known_keys(table, ("name", "path", "environment", "keep"))
-    path, keep, environment = table["path"], table.get("keep", False), _table(table, "environment")
-    if not isinstance(path, str) or not isinstance(keep, bool):
-        raise ValueError("path is a text, and keep is true or false")
+    who = loaded(_beside(folder, _text(table, "path")), _environment(table))
+    return replace(who, name=name, keep=_keep(table))
+
+
+def _in_python(table: Mapping[str, Any], name: str, folder: Path) -> Entrant:
+    """A player in another Python, loaded once; files may be relative to the tournament's."""
+    is_kind = "kind" in table
+    known_keys(table, ("name", "python", "environment", *(("kind", "settings") if is_kind else ("path", "keep"))))
+    who = loaded_in_python(
+        _text(table, "kind") if is_kind else _beside(folder, _text(table, "path")),
+        _beside(folder, _text(table, "python")),
+        _table(table, "settings"),
+        _environment(table),
+        name,
+        is_kind,
+    )
+    return replace(who, keep=who.keep or _keep(table))
+
+
+def _text(table: Mapping[str, Any], key: str) -> str:
+    if not isinstance(table[key], str):
+        raise ValueError(f"{key} is not a text")
+    return str(table[key])
+
+
+def _keep(table: Mapping[str, Any]) -> bool:
+    keep = table.get("keep", False)
+    if not isinstance(keep, bool):
+        raise ValueError("keep is not true or false")
+    return keep
+
+
+def _environment(table: Mapping[str, Any]) -> dict[str, str]:
+    environment = _table(table, "environment")
     if not all(isinstance(value, str) for value in environment.values()):
-        raise ValueError("environment is a table of texts")
+        raise ValueError("environment is not a table of texts")
+    return environment
+
+
+def _beside(folder: Path, path: str) -> str:
+    """The path of a file beside the tournament's own, if there is one; else what was said."""
     beside = folder / path
-    who = loaded(str(beside) if beside.is_file() else path, environment)
-    return replace(who, name=name, keep=keep)
+    return str(beside) if beside.is_file() else path
 
 
 def _table(table: Mapping[str, Any], key: str) -> dict[str, Any]:
