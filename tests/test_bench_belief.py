@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 import chess
 import pytest
 
+from penumbra import cli
 from penumbra.bench import belief, belief_score
 from penumbra.bench.belief import BeliefRow, Plan, bootstrap, read_records, rows_of, tau, walk
 from penumbra.bench.belief_score import MIXED, Comparison, compare
@@ -237,3 +239,82 @@ def test_an_archive_gives_the_games_of_the_file_it_was_made_from(tmp_path: Path)
         from_file, from_archive = (read_records(path, games, 5, pytest.fail) for path in (GAMES, archive))
         assert [record.hash for record in from_archive] == [record.hash for record in from_file]
         assert len(from_file) == games or len(from_file) == 6
+
+
+# -- the command
+
+
+def test_the_command_prints_the_agreed_rows() -> None:
+    options = ("--games", "2", "--particles", "8", "--cap", "300", "--turns", "4", "--headsets", "All,recognised")
+    answer = penumbra("bench", "belief", "--archive", GAMES, "--json", *options)
+    assert answer.returncode == 0, answer.stderr
+    found = json.loads(answer.stdout)
+    assert {row["headset"] for row in found} == {"All", "recognised"}
+    for row in found:
+        assert list(row)[:5] == ["name", "value", "unit", "peer", "peer_value"]
+        assert row["name"] == f"belief.{row['headset']}.{row['states']}"
+        assert (row["unit"], row["peer"]) == ("nats/board", "uniform")
+        assert set(row["difference"]) == {"mean", "low", "high"}
+    shown = penumbra("bench", "belief", "--archive", GAMES, *options)
+    assert shown.returncode == 0
+    assert "left out: " in shown.stdout and "8 particles" in shown.stdout
+
+
+def test_seconds_bound_a_belief() -> None:
+    options = ("--games", "1", "--turns", "3", "--headsets", "Top", "--seconds", "0.05", "--json")
+    answer = penumbra("bench", "belief", "--archive", GAMES, *options)
+    assert answer.returncode == 0, answer.stderr
+    assert "0.05 s a step" in json.loads(answer.stdout)[-1]["note"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["belief"], "bench belief needs --archive"),
+        (["belief", "--archive", "nowhere.jsonl"], "nowhere.jsonl: there is no such file or folder"),
+        (["belief", "--archive", "broken.jsonl"], "broken.jsonl, line 1: is not JSON"),
+        (["belief", "--archive", "empty.jsonl"], "empty.jsonl: there are no games in it"),
+        (["belief", "--archive", "broken.db"], "broken.db: is "),
+        (["belief", "--archive", str(GAMES), "--headsets", "Carlsen"], "there is no headset 'Carlsen'"),
+        (["belief", "--archive", str(GAMES), "--seconds", "1", "--particles", "9"], "exclude each other"),
+        (["rules", "--archive", str(GAMES)], "--archive is for `penumbra bench belief` alone"),
+        (["--particles", "9"], "--particles is for `penumbra bench belief` alone"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("broken.jsonl").write_text("{not a game\n")
+    Path("empty.jsonl").touch()
+    Path("broken.db").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
+    answer = penumbra("bench", *arguments)
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("penumbra: ") and answer.stderr.count("\n") == 1
+    assert message in answer.stderr
+
+
+def test_a_broken_game_is_told_and_the_others_are_followed(tmp_path: Path) -> None:
+    some = tmp_path / "some.jsonl"
+    some.write_text("{not a game\n" + GAMES.read_text())
+    answer = penumbra("bench", "belief", "--archive", some, "--games", "1", "--turns", "1", "--particles", "2")
+    assert answer.returncode == 0
+    assert answer.stderr.startswith(f"penumbra: {some}, line 1: is not JSON") and answer.stderr.count("\n") == 1
+
+
+def test_without_a_subject_everything_but_belief_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Module:
+        @staticmethod
+        def run(seconds: float) -> list[Any]:
+            assert seconds == 2.0
+            return []
+
+    asked: list[str] = []
+
+    def load(name: str) -> type[Module]:
+        asked.append(name)
+        return Module
+
+    monkeypatch.setattr(cli, "import_module", load)
+    assert penumbra("bench", "--json").stdout == "[]\n"
+    assert asked == [f"penumbra.bench.{subject}" for subject in cli.Subject if subject != "belief"]

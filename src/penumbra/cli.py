@@ -50,6 +50,7 @@ class Subject(StrEnum):
     SHARED = "shared"
     TRAINING = "training"
     ARENA = "arena"
+    BELIEF = "belief"
 
 
 class Side(StrEnum):
@@ -206,15 +207,47 @@ def situation(
 
 @app.command()
 def bench(
-    subject: Annotated[Subject | None, typer.Argument(help="What to measure; everything by default.")] = None,
+    subject: Annotated[Subject | None, typer.Argument(help="What to measure; all but belief by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one list of objects.")] = False,
-    seconds: Annotated[float, typer.Option(min=0.01, help="How long each measurement takes.")] = 2.0,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.01, help="How long each measurement takes, 2 by default; belief: each step.")
+    ] = None,
+    archive: Annotated[
+        Path | None, typer.Option(help="belief: an archive, or games as reconchess writes them (files, lines, gzip).")
+    ] = None,
+    games: Annotated[int | None, typer.Option(min=1, help="belief: so many, drawn at random; 40 by default.")] = None,
+    particles: Annotated[
+        int | None, typer.Option(min=1, help="belief: so many instead of seconds; 512 by default.")
+    ] = None,
+    headsets: Annotated[
+        str | None, typer.Option(help="belief: opponent models to compare; by default Top,All,recognised.")
+    ] = None,
+    cap: Annotated[
+        int | None, typer.Option(min=10, help="belief: a game is followed up to so many states; 50000 by default.")
+    ] = None,
+    turns: Annotated[
+        int | None, typer.Option(min=1, help="belief: a game is followed for so many turns; 100 by default.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="belief: of games, seats and particles; 0 by default.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="belief: Penumbra, a TOML file.")] = None,
 ) -> None:
-    """Measure speed, beside other programs where there are any."""
+    """Measure speed, beside other programs where there are any; belief: how well beliefs foresee recorded games."""
     from penumbra.bench import report
 
-    modules = [import_module(f"penumbra.bench.{name}") for name in ([subject] if subject else Subject)]
-    rows = [row for module in modules for row in module.run(seconds)]
+    plan = {"particles": particles, "cap": cap, "turns": turns, "seed": seed}
+    if subject is Subject.BELIEF:
+        from penumbra.terminal.belief import bench_belief
+
+        bench_belief(archive, config, {"seconds": seconds, **plan}, headsets, games, as_json)
+        return
+    for name, value in {"archive": archive, "config": config, "headsets": headsets, "games": games, **plan}.items():
+        if value is not None:
+            raise ValueError(f"--{name} is for `penumbra bench belief` alone")
+    subjects = [subject] if subject else [each for each in Subject if each is not Subject.BELIEF]
+    modules = [import_module(f"penumbra.bench.{name}") for name in subjects]
+    rows = [row for module in modules for row in module.run(2.0 if seconds is None else seconds)]
     if as_json:
         print(report.to_json(rows))
     else:
