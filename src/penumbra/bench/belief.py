@@ -242,7 +242,7 @@ class _Seat:
             self.cut += 1
             return
         agent, plan, began = self.player.agent, self.plan, time.monotonic()
-        n = plan.particles if plan.seconds is None else agent.scaled(plan.seconds).n_particles
+        n = plan.particles if plan.seconds is None else agent.settings.n_particles
         particles = agent.refilled(n, began, plan.seconds)
         took = time.monotonic() - began
         self.refills += 1

@@ -74,14 +74,16 @@ class Agent(Generic[X, L]):
         x: X,
         particles: L,
         root_policy: RootPolicy[X, L] | None = None,
+        belief_evaluator: Evaluator | None = None,
     ) -> None:
+        """`belief_evaluator` has another τ̂ for the belief than the one for playouts; the paper has the same."""
         self.domain = domain
         self.evaluator = evaluator
         self.settings = settings
         self.root_policy: RootPolicy[X, L] = root_policy or RootPolicy()
         self.rng = np.random.default_rng(settings.seed)
         self.table = NodeTable(settings.table_entries)
-        self.belief: Belief[X, L] = Belief(domain, evaluator, self.table, settings, self.rng)
+        self.belief: Belief[X, L] = Belief(domain, belief_evaluator or evaluator, self.table, settings, self.rng)
         self.belief.start(x, particles)
         self.speed = 0.0  # evaluations a second, measured in searches
         self._pondering: threading.Thread | None = None

@@ -32,7 +32,20 @@ import numpy.typing as npt
 
 from penumbra.core import NodeTable
 from penumbra.dsmcp.bandit import bandit
-from penumbra.dsmcp.domain import Domain, Evaluator, Flags, Floats, Ints, L, Legal, Rows, X, places, take_legal
+from penumbra.dsmcp.domain import (
+    Domain,
+    Evaluator,
+    Flags,
+    Floats,
+    Ints,
+    L,
+    Legal,
+    Rows,
+    X,
+    places,
+    sharpened,
+    take_legal,
+)
 from penumbra.dsmcp.refill import refill_current_first
 from penumbra.dsmcp.settings import Settings
 
@@ -378,7 +391,9 @@ class Belief(Generic[X, L]):
             offsets, where = places(policy.legal, rows)
             features = self.domain.sigma(step.particles.take(rows))
             legal = Legal(policy.legal.actions[where], offsets)
-            policy.tau[where], policy.values[rows] = self.evaluator.evaluate(features, legal, opponent=True)
+            tau, policy.values[rows] = self.evaluator.evaluate(features, legal, opponent=True)
+            temperature = self.settings.belief_temperature
+            policy.tau[where] = tau if temperature == 1 else sharpened(tau, legal, temperature)
             policy.inferred[rows] = True
         self.counters.inferences += len(missing)
         return policy

@@ -45,6 +45,13 @@ def places(legal: Legal, rows: Rows) -> tuple[npt.NDArray[np.int64], npt.NDArray
     return offsets, np.arange(offsets[-1]) + np.repeat(legal.offsets[:-1][rows] - offsets[:-1], sizes)
 
 
+def sharpened(priors: Floats, legal: Legal, temperature: float) -> Floats:
+    """Each row's priors to the power of 1 / temperature, of sum 1."""
+    power = priors.astype(np.float64) ** (1 / temperature)
+    sums = np.maximum(np.add.reduceat(power, legal.offsets[:-1]), 1e-300)
+    return np.asarray(power / np.repeat(sums, np.diff(legal.offsets)), np.float32)
+
+
 class Infostates(Protocol):
     """A batch of approximate information states of one player."""
 

@@ -34,7 +34,20 @@ import numpy.typing as npt
 
 from penumbra.core import NodeTable, Paths
 from penumbra.dsmcp.bandit import bandit
-from penumbra.dsmcp.domain import Domain, Evaluator, Features, Flags, Floats, Ints, L, Legal, Rows, X, take_legal
+from penumbra.dsmcp.domain import (
+    Domain,
+    Evaluator,
+    Features,
+    Flags,
+    Floats,
+    Ints,
+    L,
+    Legal,
+    Rows,
+    X,
+    sharpened,
+    take_legal,
+)
 from penumbra.dsmcp.halving import Halving, ranks
 from penumbra.dsmcp.root_policy import Root, RootPolicy, Scores
 from penumbra.dsmcp.settings import Settings
@@ -320,13 +333,6 @@ def final_choice(
         return int(rng.choice(root.actions, p=weights / weights.sum()))
     best = np.flatnonzero(visited & (score == score[visited].max()))
     return int(root.actions[best[largest(root.pi[best], rng)]])
-
-
-def sharpened(priors: Floats, legal: Legal, temperature: float) -> Floats:
-    """Each row's priors to the power of 1 / temperature, of sum 1."""
-    power = priors.astype(np.float64) ** (1 / temperature)
-    sums = np.maximum(np.add.reduceat(power, legal.offsets[:-1]), 1e-300)
-    return np.asarray(power / np.repeat(sums, np.diff(legal.offsets)), np.float32)
 
 
 def policy_choice(root: Root, settings: Settings, rng: np.random.Generator) -> int:

@@ -52,6 +52,7 @@ class Settings:
     adapt: bool = False  # shrink b to what the evaluator can serve in the step's time, n_particles to a node budget
     weigh_ended: bool = False  # a playout that ends counts once for every step it had left
     root_search: RootSearch = "bandit"  # "halving": the likeliest actions tried in the same worlds (halving.py)
+    belief_temperature: float = 1.0  # in the belief the opponent acts by τ̂^(1 / temperature)
     reply_temperature: float = 1.0  # in playouts the opponent acts by τ̂^(1 / temperature)
     choice: Choice = "total"  # of the root's statistics; "mirror" is one step of mirror descent from π̄ with `eta`
     eta: float = 10.0  # η, its step size
@@ -80,8 +81,9 @@ class Settings:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must not be negative")
         if not self.d or min(self.d) < 1:
             raise SettingsError(f"d is {self.d}; it needs a depth of at least one for each kind of step")
-        if not self.reply_temperature > 0:
-            raise SettingsError(f"reply_temperature is {self.reply_temperature}; it must be above 0")
+        for name in ("belief_temperature", "reply_temperature"):
+            if not getattr(self, name) > 0:
+                raise SettingsError(f"{name} is {getattr(self, name)}; it must be above 0")
         hints = get_type_hints(type(self))
         for name in ("rule", "belief_bandit", "sampling", "refill", "root_search", "choice", "cut"):
             if getattr(self, name) not in get_args(hints[name]):

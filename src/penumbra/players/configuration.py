@@ -8,6 +8,8 @@
     nodes = 10000             # evaluations for each step, instead of seconds; b and n_particles shrink to suit
     policy = "Top"            # the headset of our policy π; left out, the preset's
     value = "All"             # the headset of the value ν; left out, the preset's
+    unrecognised = "Top"      # the headset of an opponent that is not recognised; left out, the preset's
+    replies = "Top"           # the headset of the opponent's replies in playouts; left out, the preset's
     recognize_as = "auto"     # whose policy the opponent is taken to have: a name, "none", or "auto" by its own name
     ponder = true             # go on thinking while the opponent does
     record = "decisions"      # a folder for the decisions of every game
@@ -38,7 +40,6 @@ from penumbra.toml_file import read_toml
 
 EVALUATORS = ("network", "heuristic")
 DEVICES = ("auto", "cpu", "cpu32", "cuda")
-UNRECOGNISED = "Top"
 
 
 class ConfigurationError(ValueError):
@@ -57,6 +58,8 @@ class Configuration:
     nodes: int | None = None
     policy: str | None = None
     value: str | None = None
+    unrecognised: str | None = None
+    replies: str | None = None
     recognize_as: str = "auto"
     ponder: bool = True
     record: str | None = None
@@ -215,6 +218,8 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "nodes": _count(1),
     "policy": _text,
     "value": _text,
+    "unrecognised": _text,
+    "replies": _text,
     "recognize_as": _text,
     "ponder": _flag,
     "record": _text,
@@ -223,20 +228,20 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def headset(recognize_as: str, opponent_name: str, headsets: tuple[str, ...]) -> str:
-    """The headset whose policy the opponent is taken to have; `Top` for one that is not recognised.
+def headset(recognize_as: str, opponent_name: str, headsets: tuple[str, ...], unrecognised: str = "Top") -> str:
+    """The headset whose policy the opponent is taken to have, which is `unrecognised` for one that nobody knows.
 
     Names are compared without case, spaces and punctuation, and a program's name may go on: TroutBot is Trout.
     """
     if recognize_as == "none":
-        return UNRECOGNISED
+        return unrecognised
     wanted = _bare(opponent_name if recognize_as == "auto" else recognize_as)
     known = {_bare(name): name for name in headsets}
     found = known.get(wanted)
     if found is None and recognize_as == "auto":
         starts = [name for name in known if name and wanted.startswith(name)]
         found = known[max(starts, key=len)] if starts else None
-    return found or UNRECOGNISED
+    return found or unrecognised
 
 
 def _bare(name: str) -> str:

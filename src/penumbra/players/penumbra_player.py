@@ -48,6 +48,7 @@ class PenumbraPlayer:
         settings: Settings | None = None,
         root: RootSettings | None = None,
         *,
+        belief_evaluator: Callable[[], Evaluator] | None = None,
         name: str = "Penumbra",
         seconds: float | None = None,
         nodes: int | None = None,
@@ -73,6 +74,7 @@ class PenumbraPlayer:
         self.recoveries: list[str] = []  # impossible observations so far
         self.faults: list[str] = []  # of the search, each survived
         self._evaluator = evaluator
+        self._belief_evaluator = belief_evaluator
         self._agent: Agent[Situation, Infostates] | None = None
         self._trail = Trail(self.settings.ell)
         self._timed = seconds is not None
@@ -102,7 +104,13 @@ class PenumbraPlayer:
         situation, particles = rbc.start(color, fen)
         self._judgement = RootJudgement(self.root_settings)
         self._agent = Agent(
-            ReconBlindChess(), self._make_evaluator(), self.settings, situation, particles, self._judgement
+            ReconBlindChess(),
+            self._make_evaluator(),
+            self.settings,
+            situation,
+            particles,
+            self._judgement,
+            None if self._belief_evaluator is None else self._belief_evaluator(),
         )
         self._trail = Trail(self.settings.ell)
         self.time.start()

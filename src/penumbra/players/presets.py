@@ -22,6 +22,8 @@ class Preset:
     root: RootSettings = field(default_factory=RootSettings)
     policy: tuple[str, ...] = ("Top",)  # π: the first of these that the network has
     value: str = "All"  # ν
+    unrecognised: str = "Top"  # τ̂ of an opponent whom nobody recognises, in the belief
+    replies: tuple[str, ...] = ()  # τ̂ in playouts, the first that the network has; none: the same as in the belief
 
 
 DEFAULT = "penumbra"

@@ -62,10 +62,14 @@ def make_penumbra(configuration: Configuration) -> PenumbraPlayer:
     def evaluator() -> Evaluator:
         return make_evaluator(configuration, player.opponent_name)
 
+    def belief_evaluator() -> Evaluator:
+        return make_evaluator(configuration, player.opponent_name, belief=True)
+
     player = PenumbraPlayer(
         evaluator,
         fitted(configuration.dsmcp(), configuration),
         configuration.root_settings(),
+        belief_evaluator=belief_evaluator,
         name="Penumbra" + ("" if configuration.preset == DEFAULT else configuration.preset.capitalize()),
         seconds=configuration.seconds,
         nodes=configuration.nodes,
@@ -91,13 +95,20 @@ def fitted(settings: Settings, configuration: Configuration) -> Settings:
     return settings.replace(**{name: size for name, size in sizes.items() if name not in configuration.settings})
 
 
-def make_evaluator(configuration: Configuration, opponent_name: str) -> Evaluator:
-    """π and ν, and τ̂ of the headset that stands for this opponent; the heuristic has one policy for everybody."""
+def make_evaluator(configuration: Configuration, opponent_name: str, belief: bool = False) -> Evaluator:
+    """π and ν, and τ̂ of the headset that stands for this opponent, in the belief or in playouts.
+
+    The heuristic has one policy for everybody.
+    """
     if configuration.evaluator == "heuristic":
         return HeuristicEvaluator()
+    preset = PRESETS[configuration.preset]
+    replies = preset.replies if configuration.replies is None else (configuration.replies,)
 
     def recognise(headsets: tuple[str, ...]) -> str:
-        return headset(configuration.recognize_as, opponent_name, headsets)
+        known = [] if belief else [name for name in replies if name in headsets]
+        unrecognised = configuration.unrecognised or preset.unrecognised
+        return known[0] if known else headset(configuration.recognize_as, opponent_name, headsets, unrecognised)
 
     return network_evaluator(
         configuration.weights, configuration.device, recognise, configuration.policies(), configuration.value or "All"

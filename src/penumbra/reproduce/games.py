@@ -13,7 +13,7 @@ from penumbra.arena.archive import Archive
 from penumbra.arena.mill import run
 from penumbra.arena.population import Member, Population
 from penumbra.core import GameRecord
-from penumbra.players.configuration import UNRECOGNISED, headset
+from penumbra.players.configuration import headset
 from penumbra.reproduce.request import Cost, ReproductionError, Request
 
 USUAL = (Path("runs/games.db"), Path("runs/games2.db"), Path("runs/public.db"))
@@ -107,6 +107,6 @@ def recognised(players: Sequence[str], headsets: Sequence[str]) -> dict[str, tup
     found: dict[str, list[str]] = {}
     for player in players:
         name = headset("auto", player, tuple(headsets))
-        if name != UNRECOGNISED:
+        if name != "Top":
             found.setdefault(name, []).append(player)
     return {name: tuple(found[name]) for name in headsets if name in found}
