@@ -170,7 +170,9 @@ class ForeignPlayer:
                 stderr=subprocess.STDOUT,
                 env={**inherited, **self._environment},
                 pass_fds=[theirs.fileno()],
-                start_new_session=True,  # an interrupt at the terminal is for the match; the group can be ended as one
+                # A group of its own: an interrupt at the terminal is for the match, and the group can be ended as one.
+                # Not a session of its own: Linux divides a busy machine between sessions, so it would get more time.
+                process_group=0,
             )
         except OSError as error:
             ours.close()
