@@ -1,4 +1,6 @@
 // The Python face of the node table, of the paths through it and of the kernels on particles.
+#include <numeric>
+
 #include "bindings.h"
 #include "dsmcp/paths.h"
 #include "rbc/particles.h"
@@ -157,29 +159,35 @@ void bind_particles(nb::module_& m) {
   m.def(
       "leads_into",
       [](const Infostates& particles, const StateSet& before, const StateSet& after,
-         const Column<std::int32_t>& actions) {
+         const Column<std::int32_t>& actions, std::optional<Column<std::int64_t>> rows) {
         std::vector<std::uint8_t> out;
         {
           const nb::gil_scoped_release release;
-          out = leads_into(particles, before, after, span_of(actions));
+          std::vector<std::int64_t> each;
+          if (!rows) {
+            each.resize(particles.size());
+            std::iota(each.begin(), each.end(), 0);
+          }
+          out = leads_into(particles, rows ? span_of(*rows) : each, before, after, span_of(actions));
         }
         return flags(std::move(out));
       },
-      "particles"_a, "before"_a, "after"_a, "actions"_a,
-      "uint8[B]: would the action of each row, played where particle and `before` stand, lead into `after`?");
+      "particles"_a, "before"_a, "after"_a, "actions"_a, "rows"_a = nb::none(),
+      "uint8[B]: would each action, played where its particle and `before` stand, lead into `after`? The actions are "
+      "those\n"
+      "of particles `rows` (int64), which may repeat, or of all.");
   m.def(
-      "reaches",
-      [](const Infostates& particles, const StateSet& before, const StateSet& after,
-         const Column<std::int32_t>& actions, const Column<std::int64_t>& offsets) {
-        std::vector<std::uint8_t> out;
-        {
-          const nb::gil_scoped_release release;
-          out = reaches(particles, before, after, span_of(actions), span_of(offsets));
-        }
-        return flags(std::move(out));
+      "advance_particles",
+      [](const Infostates& particles, const Column<std::int64_t>& rows, const StateSet& set, int step,
+         const Column<std::int32_t>& actions, int limit, std::uint64_t seed, bool keyed) {
+        const nb::gil_scoped_release release;
+        return advance_particles(particles, span_of(rows), set, static_cast<Step>(step != 0), span_of(actions), limit,
+                                 {seed, keyed});
       },
-      "particles"_a, "before"_a, "after"_a, "actions"_a, "offsets"_a,
-      "uint8[A]: the same for several actions of each row, row r having actions[offsets[r]:offsets[r + 1]].");
+      "particles"_a, "rows"_a, "set"_a, "step"_a, "actions"_a, "limit"_a = 128, "seed"_a = 0, "keyed"_a = false,
+      "Particles `rows`, which may repeat, after these actions of whoever is to act where they and the set stand: as "
+      "`advance`\n"
+      "moves them on, the set's owner knowing the true state. Rows whose action takes the king stay as they were.");
   m.def(
       "singletons",
       [](const StateSet* before, const StateSet& after, int rows, int step, int limit, OptionalSquare capture,

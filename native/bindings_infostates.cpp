@@ -1,4 +1,6 @@
 // The Python face of information states, their kernels and the examples made with them.
+#include <numeric>
+
 #include "bindings.h"
 #include "rbc/examples.h"
 #include "rbc/infostate.h"
@@ -196,7 +198,7 @@ void bind_batch(nb::module_& m) {
           "with_memory"_a = false, "uint64[B]: equal for equal sets of one player at one kind of step.")
       .def(
           "synopsis",
-          [](const Infostates& s, const std::vector<int>& leave_out) {
+          [](const Infostates& s, const std::vector<int>& leave_out, std::optional<RowArray> rows) {
             Bitboard mask[2] = {0, 0};
             for (const int p : leave_out) {
               if (p < 0 || p >= kPlanes)
@@ -206,11 +208,18 @@ void bind_batch(nb::module_& m) {
             std::vector<Bitboard> planes;
             {
               const nb::gil_scoped_release release;
-              planes = synopses(s, mask);
+              std::vector<std::int64_t> each;
+              if (!rows) {
+                each.resize(s.size());
+                std::iota(each.begin(), each.end(), 0);
+              }
+              planes = synopses(s, rows ? std::span(rows->data(), rows->shape(0)) : each, mask);
             }
-            return to_numpy(std::move(planes), {static_cast<std::size_t>(s.size()), kPlanes});
+            const std::size_t n = planes.size() / kPlanes;
+            return to_numpy(std::move(planes), {n, kPlanes});
           },
-          "leave_out"_a = std::vector<int>(), "uint64[B, 104]; planes left out are zero.")
+          "leave_out"_a = std::vector<int>(), "rows"_a = nb::none(),
+          "uint64[B, 104], of these rows (int64), which may repeat, or of all; planes left out are zero.")
       .def(
           "legal",
           [](const Infostates& s, bool prune) {

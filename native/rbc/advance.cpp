@@ -4,6 +4,7 @@
 #include <string>
 
 #include "rbc/infostate.h"
+#include "rbc/particles.h"
 #include "rbc/rules.h"
 #include "rbc/successors.h"
 #include "rbc/synopsis.h"
@@ -169,104 +170,121 @@ int drop_repeats(Side* states, int n) {
   return kept;
 }
 
-struct RowStep {
-  const Infostates& actor;
-  const Infostates& other;
-  Infostates& next_actor;
-  Infostates& next_other;
+// A row of a batch on its way into a row of the next one.
+struct Passage {
+  const Infostates& from;
   int row;
-  int actor_limit, other_limit;
-  const Cut& cut;
+  Infostates& to;
+  int at;
+  int limit;
+  std::uint64_t salt;
 
-  void copy() const {
-    copy_cut(next_actor, actor, actor_limit, other.own[row], 0);
-    copy_cut(next_other, other, other_limit, actor.own[row], 1);
+  const Side& own() const { return from.own[row]; }
+
+  // Everything but the states.
+  void copy_head() const {
+    to.own[at] = from.own[row];
+    to.memories[at] = from.memories[row];
+    to.players[at] = from.players[row];
+    to.turns[at] = from.turns[row];
+    to.steps[at] = from.steps[row];
+  }
+  void store(Side* states, int n, const Side& truth) const {
+    n = cut_states(states, n, limit, truth, salt);
+    std::copy_n(states, n, to.members(at));
+    to.counts[at] = n;
+  }
+  // The row as it was, but for the cut.
+  void copy(const Side& truth) const {
+    copy_head();
+    if (from.counts[row] <= limit) {
+      std::copy_n(from.members(row), from.counts[row], to.members(at));
+      to.counts[at] = from.counts[row];
+      return;
+    }
+    std::vector<Side> states(from.members(row), from.members(row) + from.counts[row]);
+    store(states.data(), from.counts[row], truth);
   }
 
-  void sense(Square center) const {
+  // -- a sense
+
+  // The actor keeps the states that show what the truth does.
+  void sense_as_actor(Square center, const Side& truth) const {
     Bitboard want[3];
-    other.own[row].visible(want);
+    truth.visible(want);
     const Bitboard mask = mirror(window(center));
-    copy_cut(next_other, other, other_limit, actor.own[row], 1);
-    copy_head(next_actor, actor);
-    int n = 0;
     static thread_local std::vector<Side> kept;
-    kept.resize(actor.counts[row]);
-    for (const Side& side : actor.states(row)) {
+    kept.resize(from.counts[row]);
+    int n = 0;
+    for (const Side& side : from.states(row)) {
       Bitboard seen[3];
       side.visible(seen);
       if ((((seen[0] ^ want[0]) | (seen[1] ^ want[1]) | (seen[2] ^ want[2])) & mask) == 0) kept[n++] = side;
     }
-    store(next_actor, kept.data(), n, actor_limit, other.own[row], 0);
-    next_actor.steps[row] = next_other.steps[row] = static_cast<std::uint8_t>(Step::kMove);
+    copy_head();
+    store(kept.data(), n, truth);
+    to.steps[at] = static_cast<std::uint8_t>(Step::kMove);
+  }
+  void sense_as_other(const Side& truth) const {
+    copy(truth);
+    to.steps[at] = static_cast<std::uint8_t>(Step::kMove);
   }
 
-  // True if the king was taken; then nothing changes.
-  bool move(Move request) const {
-    const Side& own = actor.own[row];
-    const Outcome outcome = resolve(own, Obstacles::of(other.own[row]), request);
-    const Bitboard captured = outcome.capture == kNoSquare ? 0 : bit(mirror(outcome.capture));
-    if (captured & other.own[row].king()) return true;
-    Side new_own = own, new_other = other.own[row];
-    play(new_own, new_other, outcome);
+  // -- a move after which the game goes on; `own` and `other` are this player's and the other's pieces after it
 
-    // The actor: the states that answer alike, moved on.
+  // The actor keeps the states that answer alike, moved on.
+  void move_as_actor(Move request, const Outcome& outcome, const Side& own_after, const Side& other_after) const {
+    const Bitboard captured = outcome.capture == kNoSquare ? 0 : bit(mirror(outcome.capture));
     static thread_local std::vector<Side> kept;
-    kept.resize(actor.counts[row]);
+    kept.resize(from.counts[row]);
     int n = 0;
-    for (const Side& side : actor.states(row)) {
-      if ((captured & side.king()) || resolve(own, Obstacles::of(side), request) != outcome) continue;
-      Side moved = own;
+    for (const Side& side : from.states(row)) {
+      if ((captured & side.king()) || resolve(own(), Obstacles::of(side), request) != outcome) continue;
       kept[n] = side;
-      play(moved, kept[n++], outcome);
+      lose(kept[n++], outcome);
     }
     n = drop_repeats(kept.data(), n);
     Bitboard remembered[kRemembered];
-    remembered_planes(actor.view(row), remembered);
-    copy_head(next_actor, actor);
-    store(next_actor, kept.data(), n, actor_limit, new_other, 0);
-    next_actor.own[row] = new_own;
-    next_actor.memories[row].moved(outcome, remembered);
-
-    // The other: whatever the actor could have done that looks like this.
-    const Seen seen{Obstacles::of(other.own[row]), outcome.capture};
-    copy_head(next_other, other);
-    next_other.own[row] = new_other;
-    next_other.memories[row].opponent_moved(outcome.capture == kNoSquare ? kNoSquare : mirror(outcome.capture));
-    next_other.counts[row] =
-        draw_successors(other.states(row), seen, new_own, other_limit, cut.row_salt(row, 1), next_other.members(row));
-    for (Infostates* next : {&next_actor, &next_other}) {
-      next->turns[row] = !actor.turns[row];
-      next->steps[row] = static_cast<std::uint8_t>(Step::kSense);
-    }
-    return false;
+    remembered_planes(from.view(row), remembered);
+    copy_head();
+    store(kept.data(), n, other_after);
+    to.own[at] = own_after;
+    to.memories[at].moved(outcome, remembered);
+    turn();
+  }
+  // The other player holds possible whatever the actor could have done that looks like this.
+  void move_as_other(const Outcome& outcome, const Side& own_after, const Side& other_after) const {
+    const Seen seen{Obstacles::of(own()), outcome.capture};
+    copy_head();
+    to.own[at] = own_after;
+    to.memories[at].opponent_moved(outcome.capture == kNoSquare ? kNoSquare : mirror(outcome.capture));
+    to.counts[at] = draw_successors(from.states(row), seen, other_after, limit, salt, to.members(at));
+    turn();
   }
 
  private:
-  // Everything but the states.
-  void copy_head(Infostates& to, const Infostates& from) const {
-    to.own[row] = from.own[row];
-    to.memories[row] = from.memories[row];
-    to.players[row] = from.players[row];
-    to.turns[row] = from.turns[row];
-    to.steps[row] = from.steps[row];
-  }
-  void store(Infostates& to, Side* states, int n, int limit, const Side& truth, int which) const {
-    n = cut_states(states, n, limit, truth, cut.row_salt(row, which));
-    std::copy_n(states, n, to.members(row));
-    to.counts[row] = n;
-  }
-  void copy_cut(Infostates& to, const Infostates& from, int limit, const Side& truth, int which) const {
-    copy_head(to, from);
-    if (from.counts[row] <= limit) {
-      std::copy_n(from.members(row), from.counts[row], to.members(row));
-      to.counts[row] = from.counts[row];
-      return;
-    }
-    std::vector<Side> states(from.members(row), from.members(row) + from.counts[row]);
-    store(to, states.data(), from.counts[row], limit, truth, which);
+  void turn() const {
+    to.turns[at] = !from.turns[row];
+    to.steps[at] = static_cast<std::uint8_t>(Step::kSense);
   }
 };
+
+// A move on the true state.
+struct Played {
+  Outcome outcome;
+  bool takes_king;
+  Side mover, other;  // after it, unless it takes the king
+
+  Played(const Side& mover_before, const Side& other_before, Move request)
+      : outcome(resolve(mover_before, Obstacles::of(other_before), request)), mover(mover_before), other(other_before) {
+    takes_king = outcome.capture != kNoSquare && (other.king() & bit(mirror(outcome.capture)));
+    if (!takes_king) play(mover, other, outcome);
+  }
+};
+
+bool is_legal(const Side& actor, Step step, Action action) {
+  return step == Step::kSense ? action >= 0 && action < kMoveBase : is_move(actor, action);
+}
 
 void check_row(const Infostates& actor, const Infostates& other, int row, Action action) {
   if (actor.players[row] == other.players[row]) refuse(row, "both information states belong to the same player");
@@ -275,8 +293,7 @@ void check_row(const Infostates& actor, const Infostates& other, int row, Action
     refuse(row, "the two information states are of different moments");
   if (actor.find(row, other.own[row]) < 0) refuse(row, "the actor's set does not hold the true state");
   if (other.find(row, actor.own[row]) < 0) refuse(row, "the other player's set does not hold the true state");
-  const bool is_sense = action >= 0 && action < kMoveBase;
-  if (!(actor.step(row) == Step::kSense ? is_sense : is_move(actor.own[row], action)))
+  if (!is_legal(actor.own[row], actor.step(row), action))
     refuse(row, "action " + std::to_string(action) + " is not legal");
 }
 
@@ -307,11 +324,59 @@ Advanced advance(const Infostates& actor, const Infostates& other, std::span<con
                Infostates(rows, widest(other_limits, "other player", rows)), std::vector<std::uint8_t>(rows, 0)};
   for_each_row(rows, [&](int row) {
     check_row(actor, other, row, actions[row]);
-    const RowStep step{actor, other, out.actor, out.other, row, actor_limits[row], other_limits[row], cut};
-    if (actions[row] < kMoveBase) return step.sense(actions[row]);
-    if (!step.move(move_of(actions[row]))) return;
-    out.ended[row] = 1;
-    step.copy();
+    const Side& own = actor.own[row];
+    const Side& others = other.own[row];
+    const Passage acts{actor, row, out.actor, row, actor_limits[row], cut.row_salt(row, 0)};
+    const Passage watches{other, row, out.other, row, other_limits[row], cut.row_salt(row, 1)};
+    if (actions[row] < kMoveBase) {
+      acts.sense_as_actor(actions[row], others);
+      watches.sense_as_other(own);
+      return;
+    }
+    const Move request = move_of(actions[row]);
+    const Played played(own, others, request);
+    if (played.takes_king) {
+      out.ended[row] = 1;
+      acts.copy(others);
+      watches.copy(own);
+      return;
+    }
+    acts.move_as_actor(request, played.outcome, played.mover, played.other);
+    watches.move_as_other(played.outcome, played.other, played.mover);
+  });
+  return out;
+}
+
+Infostates advance_particles(const Infostates& particles, std::span<const std::int64_t> rows, const StateSet& set,
+                             Step step, std::span<const int> actions, int limit, const Cut& cut) {
+  const int n = static_cast<int>(rows.size());
+  if (actions.size() != rows.size())
+    throw std::invalid_argument("there are " + std::to_string(actions.size()) + " actions for " + std::to_string(n) +
+                                " rows");
+  particles.check_rows(rows);
+  Infostates out(n, limit);
+  const bool owner_acts = set.turn() == set.owner();
+  const Side& owner = set.own();
+  for_each_row(n, [&](int i) {
+    const int row = static_cast<int>(rows[i]);
+    const Side& own = particles.own[row];
+    if (particles.players[row] == set.owner()) refuse(row, "the particle belongs to the owner of the set");
+    if (particles.turns[row] != set.turn() || particles.step(row) != step)
+      refuse(row, "the particle and the set are of different moments");
+    if (particles.find(row, owner) < 0 || !set.contains(own)) refuse(row, "the particle does not meet the set");
+    const Side& actor = owner_acts ? owner : own;
+    if (!is_legal(actor, step, actions[i])) refuse(row, "action " + std::to_string(actions[i]) + " is not legal");
+    const Passage passage{particles, row, out, i, limit, cut.row_salt(i, owner_acts)};
+    if (actions[i] < kMoveBase)
+      return owner_acts ? passage.sense_as_other(owner) : passage.sense_as_actor(actions[i], owner);
+    const Move request = move_of(actions[i]);
+    const Played played(actor, owner_acts ? own : owner, request);
+    if (played.takes_king) return passage.copy(owner);
+    if (owner_acts) {
+      passage.move_as_other(played.outcome, played.other, played.mover);
+    } else {
+      passage.move_as_actor(request, played.outcome, played.mover, played.other);
+    }
   });
   return out;
 }

@@ -142,11 +142,15 @@ std::vector<std::uint64_t> Infostates::keys(bool with_memory) const {
   return keys;
 }
 
+void Infostates::check_rows(std::span<const std::int64_t> rows) const {
+  for (const std::int64_t row : rows)
+    if (row < 0 || row >= size())
+      throw std::out_of_range("row " + std::to_string(row) + " is not in a batch of " + std::to_string(size()));
+}
+
 Infostates Infostates::take(std::span<const std::int64_t> rows) const {
+  check_rows(rows);
   Infostates out(static_cast<int>(rows.size()), limit_);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (rows[i] < 0 || rows[i] >= size())
-      throw std::out_of_range("row " + std::to_string(rows[i]) + " is not in a batch of " + std::to_string(size()));
   for_each_row(out.size(), [&](int i) { out.copy_row(i, *this, static_cast<int>(rows[i])); });
   return out;
 }

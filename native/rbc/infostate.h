@@ -65,6 +65,8 @@ class Infostates {
   // Sums of member hashes with the own pieces, player and step mixed in, and what is remembered if `with_memory`.
   std::vector<std::uint64_t> keys(bool with_memory) const;
 
+  // Throws std::out_of_range naming the first that is not a row.
+  void check_rows(std::span<const std::int64_t> rows) const;
   Infostates take(std::span<const std::int64_t> rows) const;
   static Infostates concatenate(std::span<const Infostates* const> parts);
 

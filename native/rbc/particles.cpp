@@ -1,7 +1,5 @@
 #include "rbc/particles.h"
 
-#include <algorithm>
-
 #include "rbc/synopsis.h"
 
 namespace penumbra {
@@ -13,44 +11,24 @@ std::vector<std::uint8_t> meets(const Infostates& particles, const StateSet& set
   return out;
 }
 
-namespace {
-
-// Whether an action, played by whoever is to act in the state of `before` and this opponent, leads into `after`.
-bool leads(const StateSet& before, Side opponent, const StateSet& after, int action) {
-  const bool owner_acts = before.turn() == before.owner();
-  Side own = before.own();
-  if (action >= kMoveBase) {
-    Side& mover = owner_acts ? own : opponent;
-    Side& other = owner_acts ? opponent : own;
-    play(mover, other, resolve(mover, Obstacles::of(other), move_of(action)));
-    if (!other.king()) return false;
-  }
-  return own == after.own() && after.contains(opponent);
-}
-
-}  // namespace
-
-std::vector<std::uint8_t> leads_into(const Infostates& particles, const StateSet& before, const StateSet& after,
-                                     std::span<const int> actions) {
-  if (static_cast<int>(actions.size()) != particles.size())
+std::vector<std::uint8_t> leads_into(const Infostates& particles, std::span<const std::int64_t> rows,
+                                     const StateSet& before, const StateSet& after, std::span<const int> actions) {
+  if (actions.size() != rows.size())
     throw std::invalid_argument("there are " + std::to_string(actions.size()) + " actions for " +
-                                std::to_string(particles.size()) + " particles");
-  std::vector<std::uint8_t> out(particles.size());
-  for_each_row(particles.size(), [&](int row) { out[row] = leads(before, particles.own[row], after, actions[row]); });
-  return out;
-}
-
-std::vector<std::uint8_t> reaches(const Infostates& particles, const StateSet& before, const StateSet& after,
-                                  std::span<const int> actions, std::span<const std::int64_t> offsets) {
-  const auto rows = static_cast<std::size_t>(particles.size());
-  if (offsets.size() != rows + 1 || offsets[0] != 0 || offsets[rows] != static_cast<std::int64_t>(actions.size()) ||
-      !std::is_sorted(offsets.begin(), offsets.end()))
-    throw std::invalid_argument("the offsets do not divide " + std::to_string(actions.size()) + " actions among " +
-                                std::to_string(rows) + " particles");
-  std::vector<std::uint8_t> out(actions.size());
-  for_each_row(particles.size(), [&](int row) {
-    for (auto i = static_cast<std::size_t>(offsets[row]); i < static_cast<std::size_t>(offsets[row + 1]); ++i)
-      out[i] = leads(before, particles.own[row], after, actions[i]);
+                                std::to_string(rows.size()) + " particles");
+  particles.check_rows(rows);
+  const bool owner_acts = before.turn() == before.owner();
+  std::vector<std::uint8_t> out(rows.size());
+  for_each_row(static_cast<int>(rows.size()), [&](int i) {
+    Side own = before.own(), opponent = particles.own[rows[i]];
+    if (actions[i] >= kMoveBase) {
+      Side& mover = owner_acts ? own : opponent;
+      Side& other = owner_acts ? opponent : own;
+      const Outcome outcome = resolve(mover, Obstacles::of(other), move_of(actions[i]));
+      play(mover, other, outcome);
+      if (!other.king()) return;
+    }
+    out[i] = own == after.own() && after.contains(opponent);
   });
   return out;
 }

@@ -150,16 +150,19 @@ Outcome resolve(const Side& mover, const Obstacles& others, Move request) {
   return {make_move(from, stop), others.occupied & bit(stop) ? stop : kNoSquare};
 }
 
-void play(Side& mover, Side& other, const Outcome& outcome) {
+void lose(Side& other, const Outcome& outcome) {
   other.unmark_pawn();
+  if (outcome.capture == kNoSquare) return;
+  const Square lost = mirror(outcome.capture);
+  if (other.code_at(lost) == kKing) other.unmark_rooks();  // no right without a king
+  other.remove(lost);
+}
+
+void play(Side& mover, Side& other, const Outcome& outcome) {
+  lose(other, outcome);
   if (outcome.taken == kPass) return;
   const Square from = from_of(outcome.taken), to = to_of(outcome.taken);
   const int code = mover.code_at(from), kind = mover.kind_at(from);
-  if (outcome.capture != kNoSquare) {
-    const Square lost = mirror(outcome.capture);
-    if (other.code_at(lost) == kKing) other.unmark_rooks();  // no right without a king
-    other.remove(lost);
-  }
   mover.toggle(code, from);
   int lands_as = kind;
   if (const int promotion = promotion_of(outcome.taken)) lands_as = promotion;

@@ -73,6 +73,9 @@ Outcome resolve(const Side& mover, const Obstacles& others, Move request);
 // Plays a taken move or the pass. The other side loses the captured piece and, always, its en-passant mark.
 void play(Side& mover, Side& other, const Outcome& outcome);
 
+// What `play` does to the other side.
+void lose(Side& other, const Outcome& outcome);
+
 // All distinct taken moves with their captures (all four promotions), without the pass.
 void list_outcomes(const Side& mover, const Obstacles& others, std::vector<Outcome>& outcomes);
 

@@ -431,11 +431,13 @@ void synopsis(const InfostateView& state, Bitboard (&planes)[kPlanes]) {
   std::memcpy(planes + 86, state.memory->previous, sizeof state.memory->previous);
 }
 
-std::vector<Bitboard> synopses(const Infostates& states, const Bitboard (&leave_out)[2]) {
-  std::vector<Bitboard> out(static_cast<std::size_t>(states.size()) * kPlanes);
-  for_each_row(states.size(), [&](int row) {
-    auto& planes = *reinterpret_cast<Bitboard(*)[kPlanes]>(&out[static_cast<std::size_t>(row) * kPlanes]);
-    synopsis(states.view(row), planes);
+std::vector<Bitboard> synopses(const Infostates& states, std::span<const std::int64_t> rows,
+                               const Bitboard (&leave_out)[2]) {
+  states.check_rows(rows);
+  std::vector<Bitboard> out(rows.size() * kPlanes);
+  for_each_row(static_cast<int>(rows.size()), [&](int i) {
+    auto& planes = *reinterpret_cast<Bitboard(*)[kPlanes]>(&out[static_cast<std::size_t>(i) * kPlanes]);
+    synopsis(states.view(static_cast<int>(rows[i])), planes);
     for (int word = 0; word < 2; ++word) penumbra::for_each(leave_out[word], [&](int p) { planes[64 * word + p] = 0; });
   });
   return out;

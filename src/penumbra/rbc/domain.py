@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from penumbra import core
 from penumbra.core import MOVE, SENSE, START_FEN, Infostates, Memory, StateSet
-from penumbra.dsmcp.domain import Flags, Floats, Ints, Keys, Legal
+from penumbra.dsmcp.domain import Flags, Floats, Ints, Keys, Legal, Rows
 from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
 
 INNER_SQUARES = np.array([rank * 8 + file for rank in range(1, 7) for file in range(1, 7)], dtype=np.int32)
@@ -109,8 +109,8 @@ class ReconBlindChess:
         sure = (wins >= 0) & (ours | (batch.counts > 1))
         return np.where(sure, np.float32(1), np.float32(np.nan)).astype(np.float32)
 
-    def sigma(self, batch: Infostates) -> npt.NDArray[Any]:
-        return batch.synopsis()
+    def sigma(self, batch: Infostates, rows: Rows | None = None) -> npt.NDArray[Any]:
+        return batch.synopsis(rows=rows)
 
     def keys(self, batch: Infostates, with_memory: bool) -> Keys:
         return batch.keys(with_memory)
@@ -147,8 +147,16 @@ class ReconBlindChess:
     def meets(self, particles: Infostates, x: Situation) -> Flags:
         return core.meets(particles, x.states).astype(np.bool_)
 
-    def leads_into(self, particles: Infostates, before: Situation, after: Situation, actions: Ints) -> Flags:
-        return core.leads_into(particles, before.states, after.states, actions).astype(np.bool_)
+    def leads_into(
+        self, particles: Infostates, before: Situation, after: Situation, actions: Ints, rows: Rows | None = None
+    ) -> Flags:
+        return core.leads_into(particles, before.states, after.states, actions, rows).astype(np.bool_)
+
+    def advance_particles(
+        self, particles: Infostates, rows: Rows, x: Situation, actions: Ints, ell: int, seed: int
+    ) -> Infostates:
+        """Particles `rows` after these actions of whoever acts at X, on the states where they and X stand."""
+        return core.advance_particles(particles, rows, x.states, x.kind, actions, ell, seed)
 
     def reaches(self, particles: Infostates, before: Situation, after: Situation, legal: Legal) -> Flags:
         return core.reaches(particles, before.states, after.states, *legal).astype(np.bool_)
