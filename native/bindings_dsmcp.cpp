@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "bindings.h"
+#include "dsmcp/draw_actions.h"
 #include "dsmcp/paths.h"
 #include "rbc/particles.h"
 
@@ -24,6 +25,13 @@ void same_length(std::size_t rows, std::initializer_list<std::size_t> others) {
   for (const std::size_t n : others)
     if (n != rows)
       throw std::invalid_argument("columns differ in length: " + std::to_string(rows) + " and " + std::to_string(n));
+}
+
+void check_offsets(std::span<const std::int64_t> offsets, std::size_t actions) {
+  if (offsets.empty() || offsets.front() != 0 || offsets.back() != static_cast<std::int64_t>(actions))
+    throw std::invalid_argument("the offsets do not run from 0 to the number of actions");
+  for (std::size_t row = 0; row + 1 < offsets.size(); ++row)
+    if (offsets[row] >= offsets[row + 1]) throw std::invalid_argument("row " + std::to_string(row) + " has no actions");
 }
 
 void bind_node_table(nb::module_& m) {
@@ -139,6 +147,32 @@ void bind_paths(nb::module_& m) {
       .def("cancel", &Paths::cancel, nb::call_guard<nb::gil_scoped_release>(), "Takes back all that is still lent.");
 }
 
+void bind_draws(nb::module_& m) {
+  m.def(
+      "draw_actions",
+      [](const Column<std::int32_t>& actions, const Column<std::int64_t>& offsets, const Column<float>& priors,
+         const Column<std::int64_t>& rows, const Column<double>& uniforms) {
+        same_length(actions.shape(0), {priors.shape(0)});
+        same_length(rows.shape(0), {uniforms.shape(0)});
+        check_offsets(span_of(offsets), actions.shape(0));
+        std::vector<std::int32_t> drawn;
+        {
+          const nb::gil_scoped_release release;
+          drawn = draw_actions(span_of(actions), span_of(offsets), span_of(priors), span_of(rows), span_of(uniforms));
+        }
+        const std::size_t n = drawn.size();
+        return to_numpy(std::move(drawn), {n});
+      },
+      "actions"_a, "offsets"_a, "priors"_a, "rows"_a, "uniforms"_a,
+      nb::sig(
+          "def draw_actions(actions: numpy.typing.NDArray[numpy.int32], offsets: numpy.typing.NDArray[numpy.int64], "
+          "priors: numpy.typing.NDArray[numpy.float32], rows: numpy.typing.NDArray[numpy.int64], uniforms: "
+          "numpy.typing.NDArray[numpy.float64]) -> numpy.typing.NDArray[numpy.int32]"),
+      "int32[B]: an action for each of `rows` (int64), which may repeat, drawn in proportion to the row's priors by a "
+      "uniform\n"
+      "number below 1.");
+}
+
 auto flags(std::vector<std::uint8_t>&& values) {
   const std::size_t n = values.size();
   return to_numpy(std::move(values), {n});
@@ -205,6 +239,7 @@ void bind_particles(nb::module_& m) {
 void bind_dsmcp(nb::module_& m) {
   bind_node_table(m);
   bind_paths(m);
+  bind_draws(m);
   bind_particles(m);
 }
 
