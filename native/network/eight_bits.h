@@ -1,17 +1,13 @@
 // A residual network in eight bits: the tower, the policy of one headset, the value of another. The same numbers as
 // onnx_graph.EightBits, but for the sums of a block, which are not rounded on the way. It is compiled for AVX-512 VNNI
-// and for AVX2, each with a convolution of its own; their sums are the same whole numbers.
+// and for AVX2; the sums of both are the same whole numbers.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#ifdef __AVX512VNNI__
-#include "network/convolve_vnni.h"
-#else
-#include "network/convolve_winograd.h"
-#endif
+#include "network/convolve.h"
 
 namespace penumbra {
 

@@ -21,6 +21,16 @@ inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return _mm512_fmadd_ps(a,
 inline Lanes positive(Lanes x) { return _mm512_max_ps(x, none()); }
 inline float sum(Lanes x) { return _mm512_reduce_add_ps(x); }
 
+template <class Whole>
+inline Lanes to_floats(Whole x) {
+  return _mm512_cvtepi32_ps(reinterpret_cast<__m512i>(x));
+}
+
+// Twice as many bytes as there are lanes, in 16 bits each.
+inline __m512i widen_bytes(const std::uint8_t* from) {
+  return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+}
+
 inline Lanes load_bytes(const std::uint8_t* from) {
   return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
 }
@@ -48,6 +58,15 @@ inline float sum(Lanes x) {
   const __m128 fours = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
   const __m128 twos = _mm_add_ps(fours, _mm_movehl_ps(fours, fours));
   return _mm_cvtss_f32(_mm_add_ss(twos, _mm_movehdup_ps(twos)));
+}
+
+template <class Whole>
+inline Lanes to_floats(Whole x) {
+  return _mm256_cvtepi32_ps(reinterpret_cast<__m256i>(x));
+}
+
+inline __m256i widen_bytes(const std::uint8_t* from) {
+  return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
 }
 
 inline Lanes load_bytes(const std::uint8_t* from) {
