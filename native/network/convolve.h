@@ -244,18 +244,29 @@ inline void gather_tiles(const Sums* sums, int rows, int stride, const std::int3
     }
 }
 
+// What a convolution works on, the same memory for all of them.
+struct Workspace {
+  std::vector<std::int16_t> inputs;  // V
+  std::vector<Sums> sums;            // Σ U ⊙ V
+};
+
+inline Workspace& workspace(std::size_t inputs, std::size_t sums) {
+  static thread_local Workspace shared;
+  if (shared.inputs.size() < inputs) shared.inputs.resize(inputs);
+  if (shared.sums.size() < sums) shared.sums.resize(sums);
+  return shared;
+}
+
 // Calls use(board, square, output, values) for all of them, kLanes outputs at a time: scale · Σ weights · bytes + bias.
 template <int kInputs, int kTaps, class Use>
 void convolve(const PackedWeights& packed, const std::vector<float>& scale, const std::vector<float>& bias,
               const std::uint8_t* boards, int count, const Use& use) {
   constexpr int kPlacesUsed = kTaps == 9 ? kPlaces : 1;
   constexpr int kRows = kTaps == 9 ? 4 : 64;  // of each board
-  static thread_local std::vector<std::int16_t> inputs;
-  static thread_local std::vector<Sums> sums;
   const int rows = count * kRows;
   const int stride = rows + 1;  // from place to place; without the one they would all share a few lines of the cache
-  inputs.resize(std::max(inputs.size(), static_cast<std::size_t>(kPlacesUsed) * stride * kInputs));
-  sums.resize(std::max(sums.size(), static_cast<std::size_t>(kPlacesUsed) * stride));
+  auto& [inputs, sums] = workspace(static_cast<std::size_t>(kPlacesUsed) * stride * kInputs,
+                                   static_cast<std::size_t>(kPlacesUsed) * stride);
   for (int row = 0; row < rows; ++row) {
     const std::uint8_t* board = boards + row / kRows * kPadded * kInputs;
     std::int16_t* v = inputs.data() + row * kInputs;

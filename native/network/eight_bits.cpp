@@ -17,11 +17,11 @@ struct Scratch {
   std::vector<std::uint8_t> planes, x, y, z;
   std::vector<float> shortcut;
   Scratch()
-      : planes(kBoardsAtOnce * kPadded * kPlanes),
-        x(kBoardsAtOnce * kPadded * kWidth),
+      : planes(boards_at_once(kWidth) * kPadded * kPlanes),
+        x(boards_at_once(kWidth) * kPadded * kWidth),
         y(x.size()),
         z(x.size()),
-        shortcut(kBoardsAtOnce * 64 * kWidth) {}
+        shortcut(boards_at_once(kWidth) * 64 * kWidth) {}
 };
 
 template <int kWidth>
@@ -132,7 +132,7 @@ void run(const EightBitNetwork& network, const std::uint64_t* planes, std::span<
 void EightBitNetwork::evaluate(std::span<const std::uint64_t> planes, std::span<const std::int32_t> actions,
                                std::span<const std::int64_t> offsets, float* priors, float* values) const {
   const int rows = static_cast<int>(offsets.size()) - 1;
-  const int each = std::clamp((rows + threads() - 1) / threads(), 1, kBoardsAtOnce);
+  const int each = std::clamp((rows + threads() - 1) / threads(), 1, boards_at_once(width));
   const auto work = [&](int task) {
     const int first = task * each, count = std::min(each, rows - first);
     const std::uint64_t* some = planes.data() + static_cast<std::size_t>(first) * kPlanes;
