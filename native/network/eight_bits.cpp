@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "parallel.h"
 #include "rbc/rules.h"
@@ -66,58 +67,122 @@ float dot(const float* weights, const std::uint8_t* x) {
   return sum(sums);
 }
 
-template <int kWidth, int kFew, int kHidden>
-float dense(const Dense& d, const std::uint8_t* board) {
-  float squeezed[kFew * 64];
-  for (int square = 0; square < 64; ++square)
-    for (int n = 0; n < kFew; ++n) {
-      const float value = dot<kWidth>(&d.squeeze[n * kWidth], board + padded(square) * kWidth);
-      squeezed[64 * n + square] = std::max(value + d.squeeze_bias[n], 0.0f);
-    }
-  constexpr int kAtOnce = std::min(kHidden / kLanes, kLanes);  // half of the registers there are
-  Lanes out = none();
+constexpr int kDenseBoards =
+    4;  // that go through a dense layer at once, for its weights do not fit into the nearer caches
+
+// The dense layer of some boards, and the sum of what it gives.
+template <int kFew, int kHidden, int kBoards>
+void run_hidden(const Dense& d, const float (*squeezed)[kFew * 64], float* results) {
+  constexpr int kAtOnce =
+      std::min(kHidden / kLanes, kLanes / kBoards);  // for each board; half of the registers there are
+  Lanes out[kBoards];
+  for (Lanes& sums : out) sums = none();
   for (int first = 0; first < kHidden; first += kAtOnce * kLanes) {
-    Lanes hidden[kAtOnce];
+    Lanes hidden[kBoards][kAtOnce];
+#pragma GCC unroll 4
+    for (int b = 0; b < kBoards; ++b)
 #pragma GCC unroll 16
-    for (int h = 0; h < kAtOnce; ++h) hidden[h] = load(&d.hidden_bias[first + h * kLanes]);
+      for (int h = 0; h < kAtOnce; ++h) hidden[b][h] = load(&d.hidden_bias[first + h * kLanes]);
     for (int i = 0; i < 64 * kFew; ++i) {
-      const Lanes x = all(squeezed[i]);
       const float* weights = &d.hidden[i * kHidden + first];
+#pragma GCC unroll 4
+      for (int b = 0; b < kBoards; ++b) {
+        const Lanes x = all(squeezed[b][i]);
 #pragma GCC unroll 16
-      for (int h = 0; h < kAtOnce; ++h) hidden[h] = multiply_add(x, load(weights + h * kLanes), hidden[h]);
+        for (int h = 0; h < kAtOnce; ++h) hidden[b][h] = multiply_add(x, load(weights + h * kLanes), hidden[b][h]);
+      }
     }
+#pragma GCC unroll 4
+    for (int b = 0; b < kBoards; ++b)
 #pragma GCC unroll 16
-    for (int h = 0; h < kAtOnce; ++h) out = multiply_add(positive(hidden[h]), load(&d.out[first + h * kLanes]), out);
+      for (int h = 0; h < kAtOnce; ++h)
+        out[b] = multiply_add(positive(hidden[b][h]), load(&d.out[first + h * kLanes]), out[b]);
   }
-  return sum(out) + d.out_bias;
+  for (int b = 0; b < kBoards; ++b) results[b] = sum(out[b]) + d.out_bias;
+}
+
+template <int kWidth, int kFew, int kHidden>
+void dense(const Dense& d, const std::uint8_t* boards, int count, float* results) {
+  float squeezed[kDenseBoards][kFew * 64];
+  for (int first = 0; first < count; first += kDenseBoards) {
+    const int some = std::min(count - first, kDenseBoards);
+    for (int b = 0; b < some; ++b)
+      for (int square = 0; square < 64; ++square) {
+        const std::uint8_t* inputs = boards + ((first + b) * kPadded + padded(square)) * kWidth;
+        Lanes x[kWidth / kLanes];
+        for (int i = 0; i < kWidth / kLanes; ++i) x[i] = load_bytes(inputs + i * kLanes);
+        for (int n = 0; n < kFew; ++n) {
+          Lanes sums = none();
+          for (int i = 0; i < kWidth / kLanes; ++i)
+            sums = multiply_add(x[i], load(&d.squeeze[n * kWidth + i * kLanes]), sums);
+          squeezed[b][64 * n + square] = std::max(sum(sums) + d.squeeze_bias[n], 0.0f);
+        }
+      }
+    if (some == kDenseBoards) {
+      run_hidden<kFew, kHidden, kDenseBoards>(d, squeezed, results + first);
+    } else {
+      for (int b = 0; b < some; ++b) run_hidden<kFew, kHidden, 1>(d, squeezed + b, results + first + b);
+    }
+  }
+}
+
+// Bit i of a byte as byte i, 0 or 1.
+constexpr std::uint64_t spread(std::uint64_t byte) {
+  const std::uint64_t bits = byte * 0x0101010101010101 & 0x8040201008040201;
+  return (bits + 0x7F7F7F7F7F7F7F7F) >> 7 & 0x0101010101010101;
+}
+
+// Eight bytes of eight bits each, rows made columns.
+constexpr std::uint64_t transposed(std::uint64_t x) {
+  std::uint64_t t = (x ^ (x >> 7)) & 0x00AA00AA00AA00AA;
+  x ^= t ^ (t << 7);
+  t = (x ^ (x >> 14)) & 0x0000CCCC0000CCCC;
+  x ^= t ^ (t << 14);
+  t = (x ^ (x >> 28)) & 0x00000000F0F0F0F0;
+  return x ^ t ^ (t << 28);
+}
+
+// Planes of one board as bytes, those of a square side by side: eight planes and eight squares at a time.
+void unpack(const std::uint64_t* planes, std::uint8_t* board) {
+  static_assert(kPlanes % 8 == 0);
+  for (int p = 0; p < kPlanes; p += 8)
+    for (int rank = 0; rank < 8; ++rank) {
+      std::uint64_t rows = 0;  // byte i: the rank of plane p + i
+      for (int i = 0; i < 8; ++i) rows |= (planes[p + i] >> (8 * rank) & 255) << (8 * i);
+      const std::uint64_t squares = transposed(rows);
+      for (int file = 0; file < 8; ++file) {
+        const std::uint64_t bytes = spread(squares >> (8 * file) & 255);
+        std::memcpy(board + padded(8 * rank + file) * kPlanes + p, &bytes, 8);
+      }
+    }
 }
 
 template <int kWidth>
 void run(const EightBitNetwork& network, const std::uint64_t* planes, std::span<const std::int32_t> actions,
          const std::int64_t* offsets, int count, float* priors, float* values) {
   static thread_local Scratch<kWidth> s;
-  std::fill(s.planes.begin(), s.planes.begin() + count * kPadded * kPlanes, 0);
-  for (int b = 0; b < count; ++b)
-    for (int p = 0; p < kPlanes; ++p)
-      for (std::uint64_t rest = planes[b * kPlanes + p]; rest; rest &= rest - 1)
-        *at<kPlanes>(s.planes, b, __builtin_ctzll(rest), p) = 1;
+  for (int b = 0; b < count; ++b) unpack(planes + b * kPlanes, s.planes.data() + b * kPadded * kPlanes);
   run_block<kWidth, kPlanes>(network.tower[0], s.planes, s.y, s.x, s.shortcut, count);
   for (std::size_t i = 1; i < network.tower.size(); ++i) {
     run_block<kWidth, kWidth>(network.tower[i], s.x, s.y, s.z, s.shortcut, count);
     std::swap(s.x, s.z);
   }
   run_block<kWidth, kWidth>(network.policy_block, s.x, s.y, s.z, s.shortcut, count);
+  dense<kWidth, kValueChannels, kValueHidden>(network.value, s.x.data(), count, values);
+  float passes[boards_at_once(kWidth)];
+  if (std::find(actions.begin() + offsets[0], actions.begin() + offsets[count], kPassAction) !=
+      actions.begin() + offsets[count])
+    dense<kWidth, kPassChannels, kPassHidden>(network.pass, s.x.data(), count, passes);
   for (int b = 0; b < count; ++b) {
-    const std::uint8_t* last = s.x.data() + b * kPadded * kWidth;
     const std::uint8_t* wanted = s.z.data() + b * kPadded * kWidth;
-    values[b] = std::tanh(dense<kWidth, kValueChannels, kValueHidden>(network.value, last));
+    values[b] = std::tanh(values[b]);
     float largest = -INFINITY, sum = 0;
     for (std::int64_t i = offsets[b]; i < offsets[b + 1]; ++i) {
       const int action = actions[i];
       const int plane = action < kMoveBase ? 64 : (action - kMoveBase) % 64,
                 square = action < kMoveBase ? action : (action - kMoveBase) / 64;
       priors[i] = action == kPassAction
-                      ? dense<kWidth, kPassChannels, kPassHidden>(network.pass, last)
+                      ? passes[b]
                       : dot<kWidth>(&network.policy[plane * kWidth], wanted + padded(square) * kWidth) +
                             network.policy_bias[plane];
       largest = std::max(largest, priors[i]);
