@@ -36,8 +36,11 @@ void bind_engine(nb::module_& m) {
       "fen"_a, "depth"_a = 2, "nodes"_a = 20000);
   m.def(
       "engine_scores",
-      [](const StateSet& set, const Moves& actions, int depth, std::int64_t nodes) {
-        const EngineLimits limits = checked(depth, nodes);
+      [](const StateSet& set, const Moves& actions, int depth, std::int64_t nodes, int margin) {
+        EngineLimits limits = checked(depth, nodes);
+        if (margin < 0)
+          throw std::invalid_argument("the margin is " + std::to_string(margin) + "; it must not be negative");
+        limits.margin = margin;
         std::vector<Move> requests;
         for (std::size_t i = 0; i < actions.shape(0); ++i) {
           const int action = actions.data()[i];
@@ -52,8 +55,10 @@ void bind_engine(nb::module_& m) {
         }
         return to_numpy(std::move(scores), {set.size(), requests.size()});
       },
-      "set"_a, "actions"_a, "depth"_a = 2, "nodes"_a = 20000,
-      "int32[states, actions]: the score of every move of the set's owner in every state.");
+      "set"_a, "actions"_a, "depth"_a = 2, "nodes"_a = 20000, "margin"_a = 0,
+      "int32[states, actions]: the score of every move of the set's owner in every state. With a margin, those of "
+      "moves\n"
+      "that much worse than a state's best are bounds from above.");
   m.def(
       "engine_values",
       [](const StateSet& set, int depth, std::int64_t nodes) {

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from penumbra.dsmcp.domain import Flags, Floats, Ints, Keys, Legal
+from penumbra.dsmcp.domain import Flags, Floats, Ints, Keys, Legal, Rows
 
 CELLS = 9
 FULL = (1 << CELLS) - 1
@@ -198,8 +198,9 @@ class PhantomTicTacToe:
     def exposed(self, batch: Batch) -> Floats:
         return np.full(len(batch), np.nan, np.float32)  # nothing is said about it
 
-    def sigma(self, batch: Batch) -> Floats:
-        return np.stack([synopsis(row.own, row.others) for row in batch.rows])
+    def sigma(self, batch: Batch, rows: Rows | None = None) -> Floats:
+        some = batch if rows is None else batch.take(rows)
+        return np.stack([synopsis(row.own, row.others) for row in some.rows])
 
     def keys(self, batch: Batch, with_memory: bool) -> Keys:
         return np.array([hash(row) & 0xFFFF_FFFF_FFFF_FFFF for row in batch.rows], np.uint64)
@@ -229,9 +230,12 @@ class PhantomTicTacToe:
     def meets(self, particles: Batch, x: Situation) -> Flags:
         return np.array([row.own in x.others and x.own in row.others for row in particles.rows], np.bool_)
 
-    def leads_into(self, particles: Batch, before: Situation, after: Situation, actions: Ints) -> Flags:
-        flags = np.zeros(len(particles), np.bool_)
-        for row, (particle, cell) in enumerate(zip(particles.rows, actions.tolist(), strict=True)):
+    def leads_into(
+        self, particles: Batch, before: Situation, after: Situation, actions: Ints, rows: Rows | None = None
+    ) -> Flags:
+        some = particles if rows is None else particles.take(rows)
+        flags = np.zeros(len(some), np.bool_)
+        for row, (particle, cell) in enumerate(zip(some.rows, actions.tolist(), strict=True)):
             own, their = before.own, particle.own
             actor, other = (own, their) if before.ours else (their, own)
             moved = attempt(actor, other, cell)
@@ -239,9 +243,15 @@ class PhantomTicTacToe:
             flags[row] = result(moved, other) is None and own == after.own and their in after.others
         return flags
 
-    def reaches(self, particles: Batch, before: Situation, after: Situation, legal: Legal) -> Flags:
-        rows = np.repeat(np.arange(len(particles)), np.diff(legal.offsets))
-        return self.leads_into(particles.take(rows), before, after, legal.actions)
+    def advance_particles(
+        self, particles: Batch, rows: Rows, x: Situation, actions: Ints, ell: int, seed: int
+    ) -> Batch:
+        J = particles.take(rows)
+        truth = self.draw(x, len(J), 1, 0, False, J)
+        ells, one = (np.full(len(J), n, np.int32) for n in (ell, 1))
+        if x.ours:
+            return self.advance(truth, J, actions, one, ells, seed, False)[1]
+        return self.advance(J, truth, actions, ells, one, seed, False)[0]
 
     def singletons(self, before: Situation | None, after: Situation, rows: int, ell: int, seed: int) -> Batch:
         sides = random.Random(seed).choices(sorted(after.others), k=rows)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <unordered_set>
 
 #include "chess/attacks.h"
@@ -162,6 +163,37 @@ int search_value(const Side& mover, const Side& other, const EngineLimits& limit
   return Searcher(limits.nodes).search(mover, other, limits.depth, -kInfinity, kInfinity, 0);
 }
 
+namespace {
+
+// The moves of one state that its requests become, each once, with the score of each.
+struct Scored {
+  Outcome outcome;
+  std::int32_t score;
+};
+
+// Likely good moves first, by a search of one ply, so that the bound of the best is tight early.
+void score_with_margin(const Side& own, const Side& opponent, const EngineLimits& limits, std::vector<Scored>& moves) {
+  const auto search = [&](Searcher& searcher, const Outcome& outcome, int depth, int alpha) {
+    Side next = own, rest = opponent;
+    play(next, rest, outcome);
+    return rest.king() ? -searcher.search(rest, next, depth, -kInfinity, -alpha, 1) : kKingTaken;
+  };
+  Searcher shallow(limits.nodes);
+  for (Scored& move : moves) move.score = search(shallow, move.outcome, 0, -kInfinity);
+  if (limits.depth < 2) return;
+  std::vector<std::size_t> order(moves.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return moves[a].score > moves[b].score; });
+  Searcher searcher(limits.nodes);
+  int best = -kInfinity;
+  for (const std::size_t i : order) {
+    moves[i].score = search(searcher, moves[i].outcome, limits.depth - 1, std::max(best - limits.margin, -kInfinity));
+    best = std::max<int>(best, moves[i].score);
+  }
+}
+
+}  // namespace
+
 std::vector<std::int32_t> score_requests(const Side& own, std::span<const Side> opponents,
                                          std::span<const Move> requests, const EngineLimits& limits) {
   const std::size_t n = requests.size();
@@ -169,23 +201,27 @@ std::vector<std::int32_t> score_requests(const Side& own, std::span<const Side> 
   parallel_for(static_cast<int>(opponents.size()), [&](int i) {
     const Side& opponent = opponents[i];
     const Obstacles obstacles = Obstacles::of(opponent);
-    Searcher searcher(limits.nodes);
     // Requests that become the same move score the same.
-    std::vector<std::pair<Outcome, std::int32_t>> known;
+    std::vector<Scored> moves;
+    std::vector<std::size_t> which(n);
     for (std::size_t r = 0; r < n; ++r) {
       const Outcome outcome = resolve(own, obstacles, requests[r]);
-      const auto seen = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == outcome; });
-      if (seen == known.end()) {
+      const auto seen = std::find_if(moves.begin(), moves.end(), [&](const Scored& m) { return m.outcome == outcome; });
+      which[r] = static_cast<std::size_t>(seen - moves.begin());
+      if (seen == moves.end()) moves.push_back({outcome, 0});
+    }
+    if (limits.margin > 0) {
+      score_with_margin(own, opponent, limits, moves);
+    } else {
+      Searcher searcher(limits.nodes);
+      for (Scored& move : moves) {
         Side next = own, rest = opponent;
-        play(next, rest, outcome);
-        const int score =
+        play(next, rest, move.outcome);
+        move.score =
             rest.king() ? -searcher.search(rest, next, limits.depth - 1, -kInfinity, kInfinity, 1) : kKingTaken;
-        known.emplace_back(outcome, score);
-        scores[static_cast<std::size_t>(i) * n + r] = score;
-      } else {
-        scores[static_cast<std::size_t>(i) * n + r] = seen->second;
       }
     }
+    for (std::size_t r = 0; r < n; ++r) scores[static_cast<std::size_t>(i) * n + r] = moves[which[r]].score;
   });
   return scores;
 }

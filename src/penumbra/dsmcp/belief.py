@@ -30,7 +30,7 @@ from typing import Generic
 import numpy as np
 import numpy.typing as npt
 
-from penumbra.core import NodeTable
+from penumbra.core import NodeTable, draw_actions
 from penumbra.dsmcp.bandit import bandit
 from penumbra.dsmcp.domain import (
     Domain,
@@ -308,7 +308,8 @@ class Belief(Generic[X, L]):
         """τ̂ of each action of these particles of the step before that leads into X_i, 0 of the others."""
         before = self.steps[i - 1]
         assert before.particles is not None
-        leads = self.domain.reaches(before.particles.take(rows), before.x, self.steps[i].x, legal)
+        owners = np.repeat(rows, np.diff(legal.offsets))
+        leads = self.domain.leads_into(before.particles, before.x, self.steps[i].x, legal.actions, owners)
         return np.where(leads, tau, 0).astype(np.float64)
 
     def unused_first(self, step: Step[X, L]) -> Rows:
@@ -347,7 +348,7 @@ class Belief(Generic[X, L]):
                 a = np.full(len(drawn), before.action, dtype=np.int32)
             else:
                 a = self.opponent_actions(before, drawn, rounds)
-            good = self.domain.leads_into(before.particles.take(drawn), before.x, after.x, a).reshape(-1, each)
+            good = self.domain.leads_into(before.particles, before.x, after.x, a, drawn).reshape(-1, each)
             first, found = good.argmax(axis=1), good.any(axis=1)
             at = (np.arange(len(missing)) * each + first)[found]
             source[missing[found]] = drawn[at]
@@ -366,10 +367,10 @@ class Belief(Generic[X, L]):
     def opponent_actions(self, before: Step[X, L], drawn: Rows, rounds: int) -> Ints:
         """What these particles do, by τ̂ or by Algorithm 1, after so many rounds of tries."""
         policy = self.policy(before, drawn, rounds)
-        part, tau = take_legal(policy.legal, policy.tau, drawn)
         if self.settings.belief_bandit == "policy":
-            return draw_actions(part, tau, self.rng)
+            return draw_actions(*policy.legal, policy.tau, drawn, self.rng.random(len(drawn)))
         assert before.particles is not None
+        part, tau = take_legal(policy.legal, policy.tau, drawn)
         keys = self.domain.keys(before.particles, self.settings.memory_in_key)[drawn]
         node_values = ((1 + policy.values[drawn]) / 2).astype(np.float32)
         return bandit(self.table, keys, part, tau, node_values, self.settings, self.rng, virtual_loss=False).actions
@@ -389,7 +390,7 @@ class Belief(Generic[X, L]):
         for first in range(0, len(missing), self.settings.b):
             rows = missing[first : first + self.settings.b]
             offsets, where = places(policy.legal, rows)
-            features = self.domain.sigma(step.particles.take(rows))
+            features = self.domain.sigma(step.particles, rows)
             legal = Legal(policy.legal.actions[where], offsets)
             tau, policy.values[rows] = self.evaluator.evaluate(features, legal, opponent=True)
             temperature = self.settings.belief_temperature
@@ -407,7 +408,8 @@ class Belief(Generic[X, L]):
         assert before.particles is not None
         if not self.domain.ours(before.x):
             self.count_distinct(source, actions)
-        moved = self.move_on(before.particles.take(source), before, actions)
+        seed = int(self.rng.integers(1 << 63))
+        moved = self.domain.advance_particles(before.particles, source, before.x, actions, self.settings.ell, seed)
         lineage = np.concatenate([self.first_lineage(len(source))[:, :1], before.lineage[source, :-1]], axis=1)
         step.add(self.domain, moved, lineage, ignorant=False)
 
@@ -416,15 +418,6 @@ class Belief(Generic[X, L]):
         numbers = np.arange(self._numbered, self._numbered + n)
         self._numbered += n
         return np.repeat(numbers[:, None], ANCESTRY + 1, axis=1)
-
-    def move_on(self, J: L, before: Step[X, L], actions: Ints) -> L:
-        """J after these actions of whoever acts, on the state where J and X_(i-1) stand."""
-        ell, one = (np.full(len(J), n, dtype=np.int32) for n in (self.settings.ell, 1))
-        truth = self.domain.draw(before.x, len(J), 1, 0, False, J)
-        seed = int(self.rng.integers(1 << 63))
-        if self.domain.ours(before.x):
-            return self.domain.advance(truth, J, actions, one, ell, seed, False)[1]
-        return self.domain.advance(J, truth, actions, ell, one, seed, False)[0]
 
     def add_singletons(self, i: int, wanted: int) -> None:
         self.counters.drawn += wanted
@@ -453,14 +446,6 @@ class Belief(Generic[X, L]):
 def tries_of_round(rounds: int, left: int, missing: int) -> int:
     """How often each missing particle is tried at once, after so many rounds and with so many tries left."""
     return int(min(2**rounds, left, max(1, TRIES_AT_ONCE // missing)))
-
-
-def draw_actions(legal: Legal, priors: Floats, rng: np.random.Generator) -> Ints:
-    """An action for each row, drawn from its priors."""
-    cumulative = np.concatenate([[0.0], np.cumsum(priors, dtype=np.float64)])
-    low, high = cumulative[legal.offsets[:-1]], cumulative[legal.offsets[1:]]
-    where = np.searchsorted(cumulative, low + rng.random(len(low)) * (high - low), side="right") - 1
-    return np.asarray(legal.actions[np.clip(where, legal.offsets[:-1], legal.offsets[1:] - 1)])
 
 
 def spread_draws(weights: npt.NDArray[np.float64], n: int, rng: np.random.Generator) -> Rows:

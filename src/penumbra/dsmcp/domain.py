@@ -104,8 +104,8 @@ class Domain(Protocol[X, L]):
         asks what comes out for a row whose game has ended."""
         ...
 
-    def sigma(self, batch: L) -> Features:
-        """σ: one row of features for each information state."""
+    def sigma(self, batch: L, rows: Rows | None = None) -> Features:
+        """σ: one row of features for each information state, or for some of them, which may repeat."""
         ...
 
     def keys(self, batch: L, with_memory: bool) -> Keys: ...
@@ -128,12 +128,13 @@ class Domain(Protocol[X, L]):
 
     def meets(self, particles: L, x: X) -> Flags: ...
 
-    def leads_into(self, particles: L, before: X, after: X, actions: Ints) -> Flags:
-        """Which rows' actions, played where particle and `before` stand, lead into `after`: a cheap test."""
+    def leads_into(self, particles: L, before: X, after: X, actions: Ints, rows: Rows | None = None) -> Flags:
+        """Which actions, played where particle and `before` stand, lead into `after`: a cheap test. The actions are
+        those of particles `rows`, which may repeat, or of all."""
         ...
 
-    def reaches(self, particles: L, before: X, after: X, legal: Legal) -> Flags:
-        """The same for several actions of each row."""
+    def advance_particles(self, particles: L, rows: Rows, x: X, actions: Ints, ell: int, seed: int) -> L:
+        """Particles `rows` after these actions of whoever acts at X, on the states where they and X stand."""
         ...
 
     def singletons(self, before: X | None, after: X, rows: int, ell: int, seed: int) -> L:

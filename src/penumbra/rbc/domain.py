@@ -158,9 +158,6 @@ class ReconBlindChess:
         """Particles `rows` after these actions of whoever acts at X, on the states where they and X stand."""
         return core.advance_particles(particles, rows, x.states, x.kind, actions, ell, seed)
 
-    def reaches(self, particles: Infostates, before: Situation, after: Situation, legal: Legal) -> Flags:
-        return core.reaches(particles, before.states, after.states, *legal).astype(np.bool_)
-
     def singletons(self, before: Situation | None, after: Situation, rows: int, ell: int, seed: int) -> Infostates:
         states = None if before is None else before.states
         capture = after.came_by.capture if isinstance(after.came_by, Moved | OpponentMoved) else None

@@ -24,7 +24,11 @@ class RootJudgement(RootPolicy[Situation, Infostates]):
         self.repetition = Repetition(settings.repetition_decay)
         self.parts: list[RootPolicy[Situation, Infostates]] = []
         if settings.engine_weight:
-            self.parts.append(EngineOpinion(settings.engine_weight, settings.engine_states, settings.engine_share))
+            self.parts.append(
+                EngineOpinion(
+                    settings.engine_weight, settings.engine_states, settings.engine_share, settings.engine_sampled
+                )
+            )
         if settings.prudence or settings.reckless < 1:
             self.parts.append(Danger(settings.prudence, settings.reckless))
         if settings.repetition_decay < 1:

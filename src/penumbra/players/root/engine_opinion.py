@@ -1,9 +1,10 @@
 """Engine opinion: where few states are possible, the native engine's scores of every move over them.
 
-Where at most a few states are possible the game is nearly chess, and the network, which sees AND and OR of the states,
-knows too little of it. The engine searches each of these states whole, as if both players saw everything; the win
-probability of a move is the mean over the states, weighed by how many particles of the belief stand in each. The prior
-is multiplied by e^(weight · win probability): one step of mirror descent from the network's policy.
+Where a few states are possible the game is nearly chess, and the network, which sees AND and OR of the states, knows
+too little of it. The engine searches each of these states whole, as if both players saw everything; the win probability
+of a move is the mean over the states, weighed by how many particles of the belief stand in each. Where more states are
+possible than `states`, so many particles say in which to ask, or nobody is asked (`sampled`). The prior is multiplied
+by e^(weight · win probability): one step of mirror descent from the network's policy.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from penumbra import core
-from penumbra.core import KING_TAKEN, MOVE, Infostates
-from penumbra.dsmcp.domain import Floats, Ints
+from penumbra.core import KING_TAKEN, MOVE, Infostates, StateSet
+from penumbra.dsmcp.domain import Floats, Ints, Rows
 from penumbra.dsmcp.root_policy import RootPolicy
 from penumbra.rbc.domain import Situation
 
+MARGIN = 150  # hundredths of a pawn: how much worse a move is that is worse by so much does not matter
 PAWN = 0.7  # win probability is the logistic function of so many times the pawns ahead
 FAR = KING_TAKEN - 1000  # no position is worth as much
 KING_LATER = 8.0  # pawns that a king is worth which can be taken later: the opponent may see it coming
@@ -33,10 +35,11 @@ PARTICLES = 512  # that states are weighed by
 class EngineOpinion(RootPolicy[Situation, Infostates]):
     """Multiplies the prior of each move by e^(weight · its win probability), where at most `states` are possible."""
 
-    def __init__(self, weight: float, states: int, share: float) -> None:
+    def __init__(self, weight: float, states: int, share: float, sampled: bool) -> None:
         self.weight = weight
         self.states = states
         self.share = share
+        self.sampled = sampled
 
     def prior(
         self,
@@ -47,23 +50,25 @@ class EngineOpinion(RootPolicy[Situation, Infostates]):
         seconds: float | None,
         rng: np.random.Generator,
     ) -> Floats:
-        if x.kind != MOVE or len(x.states) > self.states:
+        many = len(x.states) > self.states
+        if x.kind != MOVE or not self.states or (many and not (self.sampled and particles is not None)):
             return pi
-        wins = win_probabilities(self.scores(x, actions, seconds)).T @ state_weights(x, particles)
+        states, weights = drawn(x, particles, self.states, rng) if many else (x.states, state_weights(x, particles))
+        wins = win_probabilities(self.scores(states, actions, seconds)).T @ weights
         return np.asarray(pi * np.exp(self.weight * (wins - wins.max())), np.float32)
 
-    def scores(self, x: Situation, actions: Ints, seconds: float | None) -> npt.NDArray[np.int32]:
+    def scores(self, states: StateSet, actions: Ints, seconds: float | None) -> npt.NDArray[np.int32]:
         """int32[states, A]: hundredths of a pawn, as deep as the time allows."""
         if seconds is None:
-            depth = next((depth for most, depth in UNTIMED_DEPTH.items() if len(x.states) <= most), 1)
-            return core.engine_scores(x.states, actions, depth, STATE_NODES)
+            depth = next((depth for most, depth in UNTIMED_DEPTH.items() if len(states) <= most), 1)
+            return core.engine_scores(states, actions, depth, STATE_NODES, MARGIN)
         limit, began = self.share * seconds, time.monotonic()
-        scores, took = core.engine_scores(x.states, actions, 1, STATE_NODES), 0.0
+        scores, took = core.engine_scores(states, actions, 1, STATE_NODES, MARGIN), 0.0
         for depth in DEPTHS:
             before = time.monotonic()
             if before - began + GROWTH * took > limit:
                 break
-            scores = core.engine_scores(x.states, actions, depth, STATE_NODES)
+            scores = core.engine_scores(states, actions, depth, STATE_NODES, MARGIN)
             took = time.monotonic() - before
         return scores
 
@@ -79,7 +84,22 @@ def state_weights(x: Situation, particles: Infostates | None) -> npt.NDArray[np.
     weights = np.ones(len(x.states))
     if particles is not None and len(particles):
         rows = np.linspace(0, len(particles) - 1, min(len(particles), PARTICLES)).astype(np.int64)
-        truths = Infostates.draw(x.states, len(rows), x.kind, 1, x.memory, 0, False, particles.take(rows))
-        found = Counter(truths.fens(row)[0] for row in range(len(rows)))
+        found = Counter(fens_of(x, particles, rows))
         weights = np.array([found[fen] for fen in x.states.fens()]) + 1 / len(x.states)
     return np.asarray(weights / weights.sum())
+
+
+def drawn(
+    x: Situation, particles: Infostates | None, n: int, rng: np.random.Generator
+) -> tuple[StateSet, npt.NDArray[np.float64]]:
+    """The states in which n particles stand, and the share of these particles in each."""
+    assert particles is not None
+    found = Counter(fens_of(x, particles, rng.integers(len(particles), size=n)))
+    states = StateSet.from_fens(list(found), x.states.owner)
+    return states, np.array([found[fen] for fen in states.fens()]) / n
+
+
+def fens_of(x: Situation, particles: Infostates, rows: Rows) -> list[str]:
+    """The states in which these particles stand."""
+    truths = Infostates.draw(x.states, len(rows), x.kind, 1, x.memory, 0, False, particles.take(rows))
+    return [truths.fens(row)[0] for row in range(len(rows))]
