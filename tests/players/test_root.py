@@ -1,0 +1,138 @@
+"""Judgement added at the root: danger, repetition, the engine's opinion, each by itself; all off is the paper."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from penumbra.core import MOVE, Infostates, Memory, StateSet
+from penumbra.dsmcp.domain import Floats, Ints
+from penumbra.dsmcp.root_policy import Root, RootPolicy
+from penumbra.dsmcp.settings import PRESETS as PAPER
+from penumbra.dsmcp.settings import SettingsError
+from penumbra.players.configuration import ConfigurationError, from_table
+from penumbra.players.presets import DEFAULT, PRESETS
+from penumbra.players.root import RootJudgement
+from penumbra.players.root.danger import Danger, danger_of
+from penumbra.players.root.engine_opinion import EngineOpinion, drawn, state_weights, win_probabilities
+from penumbra.players.root.repetition import PATIENCE, WAITING, Repetition
+from penumbra.players.root_settings import RootSettings
+from penumbra.rbc.actions import parse_action
+from penumbra.rbc.domain import Situation
+
+
+def situation(*fens: str) -> tuple[Situation, Ints]:
+    """White before its move in any of these states, and its moves."""
+    x = Situation(StateSet.from_fens(list(fens), True), MOVE, Memory())
+    actions, _ = Infostates.draw(x.states, 1, MOVE, 1).legal()
+    return x, actions
+
+
+def judged(part: RootPolicy[Situation, Infostates], x: Situation, actions: Ints, pi: Floats | None = None) -> Floats:
+    pi = np.full(len(actions), 1 / len(actions), np.float32) if pi is None else pi
+    return part.prior(x, None, actions, pi, None, np.random.default_rng(0))
+
+
+# The rook on e8 attacks the king in the first state and is elsewhere in the second.
+PINNED = ("4r2k/8/8/8/8/8/8/4K2R w - - 0 1", "r6k/8/8/8/8/8/8/4K2R w - - 0 1")
+
+
+def test_all_off_is_the_paper() -> None:
+    x, actions = situation(*PINNED)
+    pi = np.full(len(actions), 1 / len(actions), np.float32)
+    nothing = RootJudgement(RootSettings())
+    assert not nothing.parts
+    assert judged(nothing, x, actions, pi) is pi
+    for name in PAPER:
+        assert PRESETS[name].root == RootSettings()
+        assert PRESETS[name].dsmcp == PAPER[name]
+        assert (PRESETS[name].policy, PRESETS[name].value, PRESETS[name].replies) == (("Top",), "All", ())
+    assert PRESETS[DEFAULT].root != RootSettings()
+
+
+def test_danger_scales_the_prior_and_the_reckless_are_dropped() -> None:
+    x, actions = situation(*PINNED)
+    danger = danger_of(x, actions, 0)
+    stay, leave = (actions.tolist().index(parse_action(word)) for word in ("h1g1", "e1f1"))
+    assert (danger[stay], danger[leave]) == (0.5, 0.0)
+    scaled = judged(Danger(2.0, 1.0), x, actions)
+    np.testing.assert_allclose(scaled * len(actions), (1 - danger) ** 2, rtol=1e-6)
+    dropped = judged(Danger(0.0, 0.15), x, actions)
+    assert dropped[stay] == 0
+    np.testing.assert_allclose(dropped[danger <= danger.min() + 0.15] * len(actions), 1, rtol=1e-6)
+
+
+def test_where_every_move_is_deadly_all_are_considered() -> None:
+    x, actions = situation("4r2k/8/8/8/8/8/3q1q2/4K3 w - - 0 1")
+    danger = danger_of(x, actions, 0)
+    if (danger == 1).all():
+        assert (judged(Danger(4.0, 0.15), x, actions) > 0).all()
+
+
+def test_repeated_moves_are_scored_down_only_beside_moves_of_about_the_same_worth() -> None:
+    actions = np.array([70, 71, 72], np.int32)
+    root = Root(0, actions, np.full(3, 1 / 3, np.float32), 0.0)
+    part = Repetition(0.5)
+    n, q = np.array([90.0, 5.0, 5.0]), np.array([63.0, 0.5, 3.2])  # worth 0.7, 0.1 and 0.64
+    assert part.score(root, n, q, q).argmax() == 0
+    part.asked.update({70: PATIENCE})
+    assert part.score(root, n, q, q) is q  # it may be asked for a fifth time
+    part.asked.update({70: 10})
+    assert part.score(root, n, q, q).argmax() == 2  # never the one that loses
+
+
+def test_after_long_waiting_the_prior_counts_repetitions_too_and_a_capture_ends_it() -> None:
+    x, actions = situation(*PINNED)
+    part = Repetition(0.5)
+    usual = int(actions[0])
+    for _ in range(WAITING - 1):
+        part.moved(usual, captured=False)
+    assert judged(part, x, actions).std() == 0
+    part.moved(usual, captured=False)
+    prior = judged(part, x, actions)
+    assert prior[0] < 1e-5 < prior[1]
+    part.moved(usual, captured=True)
+    assert not part.asked
+
+
+def test_the_engine_takes_a_queen_that_hangs_and_minds_where_the_belief_stands() -> None:
+    hanging = "3q3k/8/8/8/8/8/8/3RK3 w - - 0 1"
+    guarded = "3q2rk/8/8/8/8/8/8/3RK3 w - - 0 1"  # the rook is taken back
+    x, actions = situation(hanging)
+    take = actions.tolist().index(parse_action("d1d8"))
+    opinion = EngineOpinion(16.0, 32, 0.25, sampled=False)
+    assert judged(opinion, x, actions).argmax() == take
+    assert judged(opinion, x, actions)[take] > 20 * np.median(judged(opinion, x, actions))
+    x, actions = situation(hanging, guarded)
+    np.testing.assert_allclose(state_weights(x, None), 0.5)
+    particles = Infostates.draw(StateSet(guarded, False), 5, MOVE)  # the opponent knows that it stands there
+    weights = state_weights(x, particles)
+    assert weights[list(x.states.fens()).index(next(f for f in x.states.fens() if "3q2rk" in f))] > 0.9
+    states, shares = drawn(x, particles, 4, np.random.default_rng(0))
+    assert len(states) == 1 and shares.tolist() == [1.0]
+
+
+def test_the_engine_is_asked_only_where_few_states_are_possible() -> None:
+    x, actions = situation(*PINNED)
+    pi = np.full(len(actions), 1 / len(actions), np.float32)
+    assert judged(EngineOpinion(16.0, 1, 0.25, sampled=False), x, actions, pi) is pi
+    assert judged(EngineOpinion(16.0, 2, 0.25, sampled=False), x, actions, pi) is not pi
+
+
+def test_win_probabilities_of_scores() -> None:
+    wins = win_probabilities(np.array([[0, 100, -100, 30000, 29990, -29999]], np.int32))[0]
+    assert wins[0] == 0.5
+    assert wins[1] == pytest.approx(1 - wins[2])
+    assert wins[3] == 1.0
+    assert 0.99 < wins[4] < 1 and 0 < wins[5] < 0.01
+
+
+def test_bad_root_settings_are_refused_in_one_line() -> None:
+    for change, words in [({"prudence": -1}, "prudence is -1"), ({"reckless": 2}, "reckless is 2")]:
+        with pytest.raises(SettingsError, match=words):
+            RootSettings().replace(**change)
+    with pytest.raises(ConfigurationError, match="there is no root setting 'bravery'"):
+        from_table({"root": {"bravery": 1}})
+    with pytest.raises(ConfigurationError, match="root is not a table"):
+        from_table({"root": 3})
+    assert from_table({"root": {"prudence": 1.0}}).root_settings().prudence == 1.0
