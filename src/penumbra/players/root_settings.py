@@ -19,9 +19,10 @@ class RootSettings:
     engine_states: int = 32  # where no more states than this are possible
     engine_sampled: bool = False  # where more are, in as many of those that the belief holds
     engine_share: float = 0.25  # of a step's time, for the engine
+    sense_weight: float = 0.0  # scale the prior of a sense by e^(weight · what the next move is worth after it)
 
     def __post_init__(self) -> None:
-        for name in ("prudence", "engine_weight", "engine_states"):
+        for name in ("prudence", "engine_weight", "engine_states", "sense_weight"):
             if not getattr(self, name) >= 0:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must not be negative")
         for name in ("reckless", "repetition_decay", "engine_share"):

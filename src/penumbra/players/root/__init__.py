@@ -12,6 +12,7 @@ from penumbra.dsmcp.domain import Floats, Ints
 from penumbra.dsmcp.root_policy import Root, RootPolicy, Scores
 from penumbra.players.root.danger import Danger
 from penumbra.players.root.engine_opinion import EngineOpinion
+from penumbra.players.root.engine_sense import EngineSense
 from penumbra.players.root.repetition import Repetition
 from penumbra.players.root_settings import RootSettings
 from penumbra.rbc.domain import Situation
@@ -29,6 +30,8 @@ class RootJudgement(RootPolicy[Situation, Infostates]):
                     settings.engine_weight, settings.engine_states, settings.engine_share, settings.engine_sampled
                 )
             )
+        if settings.sense_weight:
+            self.parts.append(EngineSense(settings.sense_weight))
         if settings.prudence or settings.reckless < 1:
             self.parts.append(Danger(settings.prudence, settings.reckless))
         if settings.repetition_decay < 1:
