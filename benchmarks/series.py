@@ -14,6 +14,13 @@ A series is a TOML file:
     [[opponent]]              # left out, arms play each other
     name = "StrangeFish"
     kind = "strange-fish"
+    [[opponent]]
+    name = "f639592"
+    kind = "penumbra"
+    python = "old.sh"         # another Python, in which that kind is made: an earlier release
+    [[opponent]]
+    name = "StockyInference"
+    path = "stocky_inference.py"  # a reconchess player, in a process of its own
 
 Games go round: every pairing gets its next game before any gets two more, until the time is up; each finished game is
 one line of the output, and a series goes on where it was stopped. Every worker has one thread and one game at a time,
@@ -26,6 +33,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import logging
 import math
 import multiprocessing
 import os
@@ -35,21 +43,25 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
+from penumbra.arena.table import Clock
+from penumbra.arena.table import play as play_game
+from penumbra.core import set_threads
+from penumbra.interop.foreign import ForeignPlayer, find_python
+from penumbra.players import registry
+from penumbra.players.penumbra_player import PenumbraPlayer
+
 
 def play(job: dict[str, Any]) -> dict[str, Any]:
     """One game; A has White in even games."""
-    from penumbra.arena.table import Clock
-    from penumbra.arena.table import play as play_game
-    from penumbra.players import registry
-    from penumbra.players.penumbra_player import PenumbraPlayer
-
-    seed = job["seed"]
-    players = [
-        registry.make_with_settings(side["kind"], seed + i, side["settings"]) for i, side in enumerate(job["sides"])
-    ]
+    players = [make(side, job["seed"] + i) for i, side in enumerate(job["sides"])]
     white, black = players if job["game"] % 2 == 0 else players[::-1]
     clock = Clock(job["seconds"] or None, job["increment"])
-    outcome = play_game(white, black, clock)
+    try:
+        outcome = play_game(white, black, clock)
+    finally:
+        for player in players:
+            if hasattr(player, "close"):
+                player.close()
     a_is_white = job["game"] % 2 == 0
     result = 0.5 if outcome.winner is None else float(outcome.winner == a_is_white)
     if not a_is_white:
@@ -69,6 +81,16 @@ def play(job: dict[str, Any]) -> dict[str, Any]:
         "faults": [getattr(player, "faults", []) for player in players],
         "decisions": [decisions(player) if isinstance(player, PenumbraPlayer) else [] for player in players],
     }
+
+
+def make(side: dict[str, Any], seed: int) -> Any:
+    """A built-in player, or one in a process of its own."""
+    if "python" not in side and "path" not in side:
+        return registry.make_with_settings(side["kind"], seed, side["settings"])
+    python = find_python(side["python"]) if "python" in side else None
+    player = ForeignPlayer(side.get("path") or side["kind"], python=python, settings=side["settings"])
+    player.seed(seed)
+    return player
 
 
 def decisions(player: Any) -> list[list[Any]]:
@@ -99,11 +121,7 @@ def start(affinity: Any) -> None:
         affinity.value += 1
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[mine % len(cores)]})
-    import logging
-
     logging.disable(logging.WARNING)
-    from penumbra.core import set_threads
-
     set_threads(1)
 
 

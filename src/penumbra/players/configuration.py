@@ -111,7 +111,7 @@ def to_table(configuration: Configuration) -> dict[str, Any]:
     """The table, with what differs from the defaults, of which `from_table` makes this configuration."""
     plain = Configuration()
     return {
-        field.name: dict(value) if field.name == "settings" else value
+        field.name: dict(value) if field.name in ("settings", "root") else value
         for field in dataclasses.fields(configuration)
         if (value := getattr(configuration, field.name)) != getattr(plain, field.name)
     }
