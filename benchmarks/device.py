@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from penumbra import core
-from penumbra.bench.search import SEED, measure, middle_game, refill_row
+from penumbra.bench.search import SEED, measure, middle_game, particles_row
 from penumbra.core import MOVE, PASS, START_FEN, StateSet, advance, set_threads, threads
 from penumbra.dsmcp import Settings
 from penumbra.dsmcp.domain import Legal
@@ -89,8 +89,8 @@ def main(seconds: float) -> None:
         for in_flight in (1, 2, 3, 4):
             speed, share, note = measure(evaluator, Settings(b=b, seed=SEED, in_flight=in_flight), seconds)
             print(f"network: {speed:,.0f} nodes/s, python {share:.0%}; {note}", flush=True)
-    row = refill_row(evaluator, Settings(seed=SEED, b=1024))
-    row = refill_row(evaluator, Settings(seed=SEED, b=1024))
+    row = particles_row(evaluator, 1024)
+    row = particles_row(evaluator, 1024)
     print(f"refill of 4,096 particles: {row.value:.2f} s; {row.note}")
 
 

@@ -25,6 +25,7 @@ from penumbra.dsmcp.domain import Evaluator
 from penumbra.dsmcp.playouts import Budget, Search
 from penumbra.network.choice import choose_device, network_evaluator
 from penumbra.network.heuristic import HeuristicEvaluator
+from penumbra.players.presets import DEFAULT, PRESETS
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import action_to_code, parse_action
 from penumbra.rbc.domain import ReconBlindChess, Situation
@@ -72,7 +73,7 @@ class Meter:
 
 
 def run(seconds: float) -> list[Row]:
-    """`search.heuristic`, `search.python_share` and `search.network`."""
+    """`search.heuristic`, `search.python_share`, `search.network` and `search.particles`."""
     rows = []
     speed, share, note = measure(HeuristicEvaluator(), Settings(seed=SEED, in_flight=1), seconds)
     rows.append(Row("search.heuristic", speed, "nodes/s", note=f"heuristic evaluator, {note}"))
@@ -93,7 +94,8 @@ def network_rows(seconds: float, batches: tuple[int, ...] = (256, 1024)) -> list
     if choose_device("auto") == "cpu":
         evaluator: Evaluator = network_evaluator(None, "cpu", lambda headsets: "Top")
         speed, _, note = measure(evaluator, Settings(b=CPU_BATCH, seed=SEED), seconds)
-        return [Row("search.network", speed, "nodes/s", note=f"shipped lite network, {threads()} CPU threads, {note}")]
+        what = f"shipped lite network, {threads()} CPU threads, {note}"
+        return [Row("search.network", speed, "nodes/s", note=what), particles_row(evaluator, 256)]
     import torch
 
     from penumbra.network.architecture import Architecture
@@ -107,7 +109,7 @@ def network_rows(seconds: float, batches: tuple[int, ...] = (256, 1024)) -> list
         speed, _, note = measure(evaluator, Settings(b=b, seed=SEED, in_flight=3), seconds)
         what = f"10x128 random weights, {torch.cuda.get_device_name()}, {note}"
         rows.append(Row("search.network", speed, "nodes/s", note=what))
-    rows.append(refill_row(evaluator, Settings(seed=SEED, b=1024)))
+    rows.append(particles_row(evaluator, 1024))
     return rows
 
 
@@ -134,8 +136,17 @@ def measure(evaluator: Evaluator, settings: Settings, seconds: float) -> tuple[f
     return speed, 1 - float(shares.sum()), note
 
 
-def refill_row(evaluator: Evaluator, settings: Settings) -> Row:
-    """Seconds to refill 4,096 particles after the opponent's sense and move."""
+def particles_row(evaluator: Evaluator, b: int) -> Row:
+    """`search.particles`: drawn a second, as the player does it; the peer draws by rejection, as the paper does."""
+    shipped = PRESETS[DEFAULT].dsmcp.replace(seed=SEED, b=b)
+    speed, note = draw_particles(evaluator, shipped)
+    peer, peer_note = draw_particles(evaluator, shipped.replace(sampling="rejection"))
+    what = f"4,096 after a sense and a move of the opponent, {threads()} threads; {note}; by rejection {peer_note}"
+    return Row("search.particles", speed, "particles/s", "rejection", peer, what)
+
+
+def draw_particles(evaluator: Evaluator, settings: Settings) -> tuple[float, str]:
+    """Particles a second of refilling two steps, and what it took."""
     x, particles = middle_game(settings.n_particles)
     domain = ReconBlindChess()
     belief: Belief[Situation, Any] = Belief(domain, evaluator, NodeTable(1024), settings, np.random.default_rng(SEED))
@@ -148,8 +159,7 @@ def refill_row(evaluator: Evaluator, settings: Settings) -> Row:
     belief.refill(settings.n_particles, float("inf"))
     took = time.perf_counter() - began
     counters = belief.counters
-    note = f"two steps of the opponent; {counters.inferences:,} inferences, {counters.rejections:,} rejections"
-    return Row("search.refill", took, "seconds for 4,096 particles", note=note)
+    return counters.drawn / took, f"{counters.inferences:,} inferences, {counters.rejections:,.0f} rejections"
 
 
 def opponents_after_pass(x: Situation, particles: Any) -> Any:
