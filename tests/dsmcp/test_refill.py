@@ -210,7 +210,18 @@ def test_enumeration_makes_as_many_singletons_as_rejection() -> None:
     assert (health.particles, health.singletons) == (64, 0)  # what comes from singletons is none itself
     assert health.rejections > 1
     again = belief.health()
+    assert not again.few  # no more are wanted
     assert (again.rejections, again.inferences, again.seconds) == (0, 0, 0)
+
+
+def test_a_belief_is_few_below_the_least_but_not_where_nothing_refills_it() -> None:
+    belief = belief_by("enumeration", 0)
+    assert belief.health().particles == 1 and not belief.health().few
+    belief.advance(phantom.tried(belief.current.x, 0, True), 0)
+    belief.refill(LEAST - 1, math.inf)
+    assert belief.health().few
+    belief.refill(LEAST, math.inf)
+    assert not belief.health().few
 
 
 def test_ancestors_are_counted_four_steps_back() -> None:

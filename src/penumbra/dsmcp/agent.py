@@ -27,7 +27,6 @@ from penumbra.core import NodeTable, threads
 from penumbra.dsmcp.belief import Belief, Health
 from penumbra.dsmcp.domain import Domain, Evaluator, Floats, Ints, L, X
 from penumbra.dsmcp.playouts import Budget, Counters, Search, final_choice, policy_choice
-from penumbra.dsmcp.refill import LEAST
 from penumbra.dsmcp.root_policy import Root, RootPolicy
 from penumbra.dsmcp.settings import Settings
 
@@ -178,8 +177,7 @@ class Agent(Generic[X, L]):
         if n.sum() > 0:
             value = float(q.sum() / n.sum())
         health = self.belief.health()
-        few = health.particles < min(LEAST, self.settings.n_particles) and not self.belief.current.given
-        if reason == "search" and few:
+        if reason == "search" and health.few:
             log.warning("a search stands on %d particles", health.particles)
         return Decision(
             action,

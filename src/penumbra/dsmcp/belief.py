@@ -46,7 +46,7 @@ from penumbra.dsmcp.domain import (
     sharpened,
     take_legal,
 )
-from penumbra.dsmcp.refill import refill_current_first
+from penumbra.dsmcp.refill import LEAST, refill_current_first
 from penumbra.dsmcp.settings import Settings
 
 TRIES_AT_ONCE = 4096  # of all particles together
@@ -78,6 +78,7 @@ class Health:
     rejections: float  # for each particle drawn
     inferences: int
     seconds: float
+    few: bool  # fewer particles than `LEAST` or than are wanted, unless there was nothing to refill them from
 
 
 @dataclass(frozen=True)
@@ -440,6 +441,7 @@ class Belief(Generic[X, L]):
             (now.rejections - then.rejections) / max(1, now.drawn - then.drawn),
             now.inferences - then.inferences,
             now.seconds - then.seconds,
+            step.count < min(LEAST, self.settings.n_particles) and not step.given,
         )
 
 

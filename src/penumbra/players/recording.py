@@ -122,6 +122,7 @@ def _health(health: Health) -> dict[str, Any]:
         "rejections": _number(health.rejections),
         "inferences": health.inferences,
         "seconds": _number(health.seconds),
+        "few": health.few,
     }
 
 
