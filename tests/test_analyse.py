@@ -20,8 +20,12 @@ from penumbra.players.random_player import RandomPlayer
 from penumbra.players.recording import belief_marginals, set_marginals
 from penumbra.players.registry import make_penumbra
 from penumbra.rbc.actions import parse_action, parse_square
+from penumbra.terminal.analyse import lines
 from tests.test_cli import run
 
+BELIEF = (
+    r"^  belief: [\d,]+ particles from [\d,]+ a turn ago, [\d,]+ singletons?, [\d.,]+ rejections each, \d+\.\d\d s$"
+)
 PAPER_GAME = Path(__file__).parent / "data" / "paper_game.json"
 
 
@@ -89,7 +93,9 @@ def test_the_same_seed_and_nodes_give_the_same_answer(game: GameRecord) -> None:
     answers = []
     for _ in range(2):
         steps = list(penumbra.analyse(game, turn=2, nodes=100, seed=7))
-        answers.append([{k: v for k, v in step.items() if k != "seconds"} for step in steps])
+        for step in steps:
+            del step["seconds"], step["health"]["seconds"]
+        answers.append(steps)
     assert answers[0] == answers[1]
 
 
@@ -118,12 +124,46 @@ def test_the_command_prints_json_or_text(game_file: Path) -> None:
     assert [step["step"] for step in data] == ["sense", "move"]
     text = run(*arguments).stdout
     assert re.search(r"^turn 2, white, sense: .*; played sense", text, re.MULTILINE)
-    assert re.search(r"states, \d+ particles", text)
+    assert re.search(r"states, \d+ nodes", text)
+    assert len(re.findall(BELIEF, text, re.MULTILINE)) == 2
     result = run("analyse", "nowhere.json")
     assert (result.returncode, result.stderr) == (
         1,
         "penumbra: nowhere.json: cannot be read: No such file or directory\n",
     )
+
+
+def test_the_health_of_the_belief_is_told(game: GameRecord) -> None:
+    for step in penumbra.analyse(game, turn=3, player="white", nodes=200):
+        health = step["health"]
+        assert 0 < health["ancestors"] <= health["particles"] == step["particles"] == 50  # a quarter of the nodes
+        assert 0 <= health["singletons"] <= health["particles"]
+        assert health["rejections"] >= 0 and health["inferences"] >= 0 and health["seconds"] > 0
+        assert health["few"] is False  # no more were wanted
+        assert re.match(BELIEF, lines(step)[2])
+
+
+def test_a_belief_is_described_on_one_line(game: GameRecord) -> None:
+    step = next(penumbra.analyse(game, turn=1, player="black", nodes=50))
+    health = {
+        "particles": 1024,
+        "ancestors": 312,
+        "singletons": 1,
+        "rejections": 1.23,
+        "inferences": 9,
+        "seconds": 0.21,
+    }
+
+    def described(**facts: object) -> str:
+        return lines(step | {"reason": "search", "particles": 1024} | facts)[2].strip()
+
+    good, poor = ({**health, "few": few} for few in (False, True))
+    whole = "from 312 a turn ago, 1 singleton, 1.2 rejections each, 0.21 s"
+    assert described(health=good) == f"belief: 1,024 particles {whole}"
+    assert described(health=poor, particles=31) == f"belief: 31 particles (few for a search) {whole}"
+    assert described(health=poor, particles=31, reason="sure win") == f"belief: 31 particles {whole}"
+    assert described(health=None) == "belief: 1,024 particles"
+    assert described(health=good | {"particles": 0}, particles=0) == "belief: not used"
 
 
 def test_the_papers_game_can_be_analysed() -> None:
