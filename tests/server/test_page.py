@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from penumbra.interop.history import read_record
 from penumbra.server.replay_page import write_replay_page
@@ -139,6 +139,59 @@ def described(fen: str) -> dict[str, str]:
             squares[f"{'abcdefgh'[file]}{8 - row}"] = f"{color} {kinds[letter.lower()]}"
             file += 1
     return squares
+
+
+def test_a_review_tells_the_health_of_the_belief(browser: Browser, server: Server) -> None:
+    """A healthy belief, one of few particles, one that nobody asked for, and a decision of an older version."""
+    good = {"particles": 1024, "ancestors": 312, "singletons": 1, "rejections": 1.23, "inferences": 9, "seconds": 0.21}
+    sense: dict[str, object] = {
+        "player": "white",
+        "turn": 1,
+        "step": "sense",
+        "action": "sense e7",
+        "chosen": "sense e7",
+        "played": "sense e7",
+        "reason": "search",
+        "value": 0.5,
+        "states": 20,
+        "particles": 1024,
+        "nodes": 300,
+        "seconds": 0.5,
+        "actions": [{"action": "sense e7", "policy": 1, "visits": 300, "value": 0.5}],
+        "belief": {},
+        "possible": {},
+        "health": good | {"few": False},
+    }
+    poor = {"particles": 31, "health": good | {"particles": 31, "ancestors": 4, "few": True}}
+    unused = {"particles": 0, "health": good | {"particles": 0, "few": True}, "reason": "sure win"}
+    black = {"player": "black"}
+    older = {key: value for key, value in sense.items() if key != "health"} | black | {"step": "move"}
+    decisions = [sense, sense | poor | {"step": "move"}, sense | unused | black, older]
+
+    def answer(route: Route) -> None:
+        route.fulfill(content_type="application/x-ndjson", body="".join(json.dumps(d) + "\n" for d in decisions))
+
+    with clean_page(browser) as page:
+        page.route("**/api/analyse", answer)
+        page.goto(f"{server.url}/#/review")
+        page.locator("#game-file").set_input_files(GAME)
+        expect(page.locator(".steps button").nth(8)).to_be_visible()
+        page.get_by_role("button", name="Whole game").click()
+        scrubber = page.get_by_role("slider", name="Step")
+        health, warning, facts = (page.locator(f".thought .{name}") for name in ("health", "warning", "facts"))
+        rest = "a turn ago, 1 singleton, 1.2 rejections each, refilled in 0.21 s"
+        expect(health).to_have_text(f"Belief: 1,024 particles from 312 {rest}")
+        expect(facts.first).to_have_text("chance to win 50 %; 20 states, 300 nodes, 0.50 s")
+        expect(warning).to_have_count(0)
+        scrubber.fill("1")
+        expect(health).to_have_text(f"Belief: 31 particles from 4 {rest}")
+        expect(warning).to_have_text("Warning: this search stood on only 31 particles, so its values are rough.")
+        scrubber.fill("2")
+        expect(health).to_have_text("Belief: not used")
+        expect(warning).to_have_count(0)
+        scrubber.fill("3")
+        expect(facts).to_have_text("chance to win 50 %; 20 states, 1,024 particles, 300 nodes, 0.50 s")
+        expect(health).to_have_count(0)
 
 
 def test_a_broken_file_is_told_what_is_wrong_with_it(browser: Browser, server: Server, tmp_path: Path) -> None:

@@ -133,12 +133,24 @@ export interface Action {
   value: number | null;
 }
 
+/** How the belief stood at a decision, and what it took to refill it since the decision before. */
+export interface Health {
+  particles: number;
+  ancestors: number; // different particles of four steps ago that they come from
+  singletons: number; // of the particles, those that stand for ignorance
+  rejections: number | null; // for each particle drawn
+  inferences: number;
+  seconds: number | null;
+  few?: boolean; // fewer particles than a search should stand on
+}
+
 export interface Thought {
   action: string;
   reason: string;
   value: number | null;
   states: number;
   particles: number;
+  health?: Health | null; // of recordings by older versions: none
   nodes: number;
   seconds: number;
   actions: Action[];

@@ -21,6 +21,7 @@ export function thoughtView(thought: Thought | Analysis): HTMLElement {
       ),
     );
   const head = ["action", "policy", "visits", "value"].map((text) => make("th", { scope: "col" }, text));
+  const particles = thought.health ? "" : `${count(thought.particles, "particle")}, `;
   const played = "played" in thought ? `; played: ${thought.played}` : "";
   return make(
     "div",
@@ -30,10 +31,27 @@ export function thoughtView(thought: Thought | Analysis): HTMLElement {
       "p",
       { class: "facts" },
       thought.value === null ? "" : `chance to win ${percent(thought.value)}; `,
-      `${count(thought.states, "state")}, ${count(thought.particles, "particle")}, ${count(thought.nodes, "node")}, ${thought.seconds.toFixed(2)} s`,
+      `${count(thought.states, "state")}, ${particles}${count(thought.nodes, "node")}, ${thought.seconds.toFixed(2)} s`,
     ),
+    ...healthView(thought),
     make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
   );
+}
+
+/** How the belief stood, with a warning in words where a search had too little of it. */
+function healthView({ health, reason }: Thought): HTMLElement[] {
+  if (!health) return [];
+  if (!health.particles) return [make("p", { class: "facts health" }, "Belief: not used")];
+  const facts = [
+    `${count(health.particles, "particle")} from ${health.ancestors.toLocaleString("en")} a turn ago`,
+    count(health.singletons, "singleton"),
+    health.rejections !== null && `${health.rejections.toFixed(1)} rejections each`,
+    health.seconds !== null && `refilled in ${health.seconds.toFixed(2)} s`,
+  ].filter(Boolean);
+  const line = make("p", { class: "facts health" }, `Belief: ${facts.join(", ")}`);
+  if (!health.few || reason !== "search") return [line];
+  const found = `this search stood on only ${count(health.particles, "particle")}, so its values are rough.`;
+  return [line, make("p", { class: "warning" }, make("strong", {}, "Warning: "), found)];
 }
 
 export function overlayChoice(chosen: Overlay, onChange: (overlay: Overlay) => void): HTMLElement {
