@@ -323,7 +323,11 @@ def analyse(
     seed: Annotated[int, typer.Option(min=0, help="The same seed and nodes give the same answer.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one list of objects.")] = False,
 ) -> None:
-    """Say what Penumbra would have done in a game, knowing what the player knew, and what it would have believed."""
+    """Say what Penumbra would have done in a game, knowing what the player knew, and what it would have believed.
+
+    The line `belief` of each step says what the search stood on: how many particles, from how many different ones of a
+    turn ago they come, how many are singletons, made because none could be drawn, and what it took to refill them.
+    """
     import json
 
     from penumbra.terminal.analyse import show
