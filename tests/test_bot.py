@@ -155,7 +155,11 @@ print([process.exitcode for process in processes])
 @pytest.mark.parametrize(
     ("variable", "value", "message"),
     [
-        ("PENUMBRA_PRESET", "forest", "PENUMBRA_PRESET=forest: it is one of mixture, tree, cache, network, simple"),
+        (
+            "PENUMBRA_PRESET",
+            "forest",
+            "PENUMBRA_PRESET=forest: it is one of penumbra, mixture, tree, cache, network, simple",
+        ),
         ("PENUMBRA_SECONDS", "soon", "PENUMBRA_SECONDS=soon: it must be a number of seconds above 0"),
         ("PENUMBRA_NODES", "0", "PENUMBRA_NODES=0: it must be a whole number from 1"),
         ("PENUMBRA_PONDER", "maybe", "PENUMBRA_PONDER=maybe: it is true or false"),

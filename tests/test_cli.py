@@ -70,7 +70,7 @@ def test_demo_shows_what_penumbra_believes(tmp_path: Path) -> None:
     """By default Penumbra plays: after each of its steps come the value, the number of states and its best actions."""
     result = run("demo", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith("PenumbraMixture v Hunter\n")
+    assert result.stdout.startswith("Penumbra v Hunter\n")
     record = read_record(tmp_path / "demo.json")
     thoughts = re.findall(r"^ {17}(?:value \d+, [\d,]+ states; |only action: |sure win: )", result.stdout, re.MULTILINE)
     assert len(thoughts) == 2 * ((len(record.moves) + 1) // 2)

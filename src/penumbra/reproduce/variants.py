@@ -24,19 +24,19 @@ SCALES: Mapping[str, Mapping[str, Sizes]] = {
     "table2": {
         "tiny": TINY,
         "smoke": Sizes(1, 16, EVERY, **HASTY),
-        "small": Sizes(8, 256, EVERY, settings={"b": 16}),
+        "small": Sizes(8, 256, EVERY, settings={"b": 16, "n_particles": 64}),
         "paper": Sizes(PAPER_TABLE2, PAPER_NODES, EVERY),
     },
     "table3": {
         "tiny": TINY,
         "smoke": Sizes(1, 16, FEW, **HASTY),
-        "small": Sizes(6, 256, FEW, settings={"b": 16}),
+        "small": Sizes(6, 256, FEW, settings={"b": 16, "n_particles": 64}),
         "paper": Sizes(PAPER_GRIDS, PAPER_NODES, EVERY),
     },
     "table4": {
         "tiny": TINY,
         "smoke": Sizes(2, 16, FEW, **HASTY),
-        "small": Sizes(12, 256, FEW, settings={"b": 16}),
+        "small": Sizes(12, 256, FEW, settings={"b": 16, "n_particles": 64}),
         "paper": Sizes(PAPER_GRIDS, PAPER_NODES, EVERY),
     },
 }
