@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,8 @@ from penumbra.players.penumbra_player import STATE_CAP, PenumbraPlayer
 from penumbra.players.player import Player
 from penumbra.players.presets import DEFAULT, PRESETS
 from penumbra.players.random_player import RandomPlayer
+
+log = logging.getLogger(__name__)
 
 PENUMBRA = "penumbra"
 RECONCHESS_NAMES = ("attacker", "trout")  # in matches these mean reconchess' own; ours are made all the same
@@ -81,18 +84,21 @@ def make_penumbra(configuration: Configuration) -> PenumbraPlayer:
 
 
 def fitted(settings: Settings, configuration: Configuration) -> Settings:
-    """b and n_particles small enough for a node budget, where they may be adapted.
+    """b and n_particles small enough for a node budget, where they may be adapted or one batch would exceed it.
 
     What the configuration sets itself stays.
     """
     nodes = configuration.nodes
-    if nodes is None or not settings.adapt:
+    if nodes is None or not (settings.adapt or nodes < settings.b * max(settings.d)):
         return settings
     b = settings.b
     while b > 8 and b * max(settings.d) * 4 * settings.in_flight > nodes:
         b //= 2
     sizes = {"b": b, "n_particles": max(32, min(settings.n_particles, nodes // 4))}
-    return settings.replace(**{name: size for name, size in sizes.items() if name not in configuration.settings})
+    sizes = {name: size for name, size in sizes.items() if name not in configuration.settings}
+    if not settings.adapt:
+        log.info("%d nodes are less than one batch of the paper's: %s", nodes, sizes)
+    return settings.replace(**sizes)
 
 
 def make_evaluator(configuration: Configuration, opponent_name: str, belief: bool = False) -> Evaluator:
