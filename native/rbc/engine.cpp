@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <unordered_set>
 
 #include "chess/attacks.h"
@@ -93,7 +92,7 @@ class Searcher {
     return best;
   }
 
- private:
+ protected:
   static constexpr int kMostMoves = 256;
   static constexpr int kQuietPlies = 8;
 
@@ -150,6 +149,133 @@ class Searcher {
   std::int64_t left_;
 };
 
+// The same search made deeper: what was found before is remembered, likely refutations come first, quiet moves late in
+// the order are looked at one ply less, and where even a pass is good enough nothing better is looked for (to pass is
+// allowed, so this is no guess about zugzwang). Its scores are those of a good but not of an exhaustive search.
+class SelectiveSearcher : public Searcher {
+ public:
+  explicit SelectiveSearcher(std::int64_t nodes) : Searcher(nodes), table_(kEntries) {}
+
+  int search(const Side& mover, const Side& other, int depth, int alpha, int beta, int ply, bool passed = false) {
+    const Obstacles obstacles = Obstacles::of(other);
+    if (can_take_king(mover, other, obstacles)) return kKingTaken - ply;
+    if (depth <= 0 || left_ <= 0) return quiesce_selectively(mover, other, alpha, beta, ply, kQuietPlies);
+    --left_;
+    const std::uint64_t key = mover.hash ^ scramble(other.hash);
+    Entry& entry = table_[key % kEntries];
+    const bool known = entry.key == key;
+    if (known && entry.depth >= depth) {
+      const int score = from_table(entry.score, ply);
+      if (entry.bound == Bound::kExact || (entry.bound == Bound::kLower && score >= beta) ||
+          (entry.bound == Bound::kUpper && score <= alpha))
+        return score;
+    }
+    if (!passed && depth > kPassReduction && beta < kFar) {
+      Side next = mover, rest = other;
+      play(next, rest, {});
+      const int score = -search(rest, next, depth - 1 - kPassReduction, -beta, 1 - beta, ply + 1, true);
+      if (score >= beta) return std::min(score, kFar);
+    }
+    Candidate list[kMostMoves];
+    const int n = generate(mover, other, obstacles, false, list);
+    if (n == 0) return evaluate(mover, other);
+    Move(&killers)[2] = killers_[std::min(ply, kMostPlies - 1)];
+    for (int i = 0; i < n; ++i) {
+      const Outcome& o = list[i].outcome;
+      if (known && o.taken == entry.best) list[i].order = kInfinity;
+      if (o.capture == kNoSquare && (o.taken == killers[0] || o.taken == killers[1])) list[i].order += kKillerOrder;
+    }
+    const int first_alpha = alpha;
+    int best = -kInfinity;
+    Move best_move = kPass;
+    for (int i = 0; i < n; ++i) {
+      pick(list, i, n);
+      const Outcome& o = list[i].outcome;
+      Side next = mover, rest = other;
+      play(next, rest, o);
+      const bool quiet = o.capture == kNoSquare && promotion_of(o.taken) == 0;
+      const int reduction = quiet && i >= kLateMoves && depth > 2 ? 1 : 0;
+      int score = 0;
+      if (i > 0) score = -search(rest, next, depth - 1 - reduction, -alpha - 1, -alpha, ply + 1);
+      if (i == 0 || (score > alpha && (reduction || score < beta)))
+        score = -search(rest, next, depth - 1, -beta, -alpha, ply + 1);
+      if (score > best) {
+        best = score;
+        best_move = o.taken;
+      }
+      alpha = std::max(alpha, best);
+      if (alpha < beta) continue;
+      if (quiet && killers[0] != o.taken) {
+        killers[1] = killers[0];
+        killers[0] = o.taken;
+      }
+      break;
+    }
+    if (left_ > 0) {
+      const Bound bound = best >= beta ? Bound::kLower : best > first_alpha ? Bound::kExact : Bound::kUpper;
+      entry = {key, to_table(best, ply), best_move, static_cast<std::int8_t>(depth), bound};
+    }
+    return best;
+  }
+
+  bool exhausted() const { return left_ <= 0; }
+
+ private:
+  // Captures alone, without those that cannot reach alpha and those of a smaller piece that is protected.
+  int quiesce_selectively(const Side& mover, const Side& other, int alpha, int beta, int ply, int plies) {
+    --left_;
+    const Obstacles obstacles = Obstacles::of(other);
+    if (can_take_king(mover, other, obstacles)) return kKingTaken - ply;
+    const int standing = evaluate(mover, other);
+    int best = standing;
+    if (best >= beta || plies == 0) return best;
+    alpha = std::max(alpha, best);
+    Candidate list[kMostMoves];
+    const int n = generate(mover, other, obstacles, true, list);
+    for (int i = 0; i < n; ++i) {
+      pick(list, i, n);
+      const Outcome& o = list[i].outcome;
+      if (promotion_of(o.taken) == 0) {
+        const int victim = kWorth[other.kind_at(mirror(o.capture))], mine = kWorth[mover.kind_at(from_of(o.taken))];
+        if (standing + victim + kPositional < alpha) continue;
+        const Bitboard left = mover.occupied() & ~bit(from_of(o.taken));
+        if (victim < mine && attacks_square(other, mirror(left), mirror(to_of(o.taken)))) continue;
+      }
+      Side next = mover, rest = other;
+      play(next, rest, o);
+      best = std::max(best, -quiesce_selectively(rest, next, -beta, -alpha, ply + 1, plies - 1));
+      alpha = std::max(alpha, best);
+      if (alpha >= beta) break;
+    }
+    return best;
+  }
+
+  enum class Bound : std::int8_t { kExact, kLower, kUpper };
+  struct Entry {
+    std::uint64_t key = 0;
+    std::int16_t score = 0;
+    Move best = kPass;
+    std::int8_t depth = -1;
+    Bound bound = Bound::kExact;
+  };
+  static constexpr std::size_t kEntries = 1 << 14;
+  static constexpr int kFar = kKingTaken - 1000;  // no position is worth as much without a king that can be taken
+  static constexpr int kPassReduction = 2;
+  static constexpr int kPositional = 150;  // hundredths of a pawn that a capture may be worth beside its piece
+  static constexpr int kLateMoves = 4;
+  static constexpr int kKillerOrder = 500;
+  static constexpr int kMostPlies = 32;
+
+  // Kings are taken so many plies from here, not from the root.
+  static std::int16_t to_table(int score, int ply) {
+    return static_cast<std::int16_t>(score > kFar ? score + ply : score < -kFar ? score - ply : score);
+  }
+  static int from_table(int score, int ply) { return score > kFar ? score - ply : score < -kFar ? score + ply : score; }
+
+  std::vector<Entry> table_;
+  Move killers_[kMostPlies][2] = {};
+};
+
 }  // namespace
 
 int evaluate(const Side& mover, const Side& other) {
@@ -171,24 +297,23 @@ struct Scored {
   std::int32_t score;
 };
 
-// Likely good moves first, by a search of one ply, so that the bound of the best is tight early.
+// Deeper and deeper, the best moves of the ply before first, so that the bound of the best is tight early. The scores
+// are those of the last depth for which the nodes were enough; one ply is always looked at.
 void score_with_margin(const Side& own, const Side& opponent, const EngineLimits& limits, std::vector<Scored>& moves) {
-  const auto search = [&](Searcher& searcher, const Outcome& outcome, int depth, int alpha) {
-    Side next = own, rest = opponent;
-    play(next, rest, outcome);
-    return rest.king() ? -searcher.search(rest, next, depth, -kInfinity, -alpha, 1) : kKingTaken;
-  };
-  Searcher shallow(limits.nodes);
-  for (Scored& move : moves) move.score = search(shallow, move.outcome, 0, -kInfinity);
-  if (limits.depth < 2) return;
-  std::vector<std::size_t> order(moves.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return moves[a].score > moves[b].score; });
-  Searcher searcher(limits.nodes);
-  int best = -kInfinity;
-  for (const std::size_t i : order) {
-    moves[i].score = search(searcher, moves[i].outcome, limits.depth - 1, std::max(best - limits.margin, -kInfinity));
-    best = std::max<int>(best, moves[i].score);
+  SelectiveSearcher searcher(limits.nodes);
+  for (int depth = 1; depth <= limits.depth; ++depth) {
+    std::vector<std::int32_t> scores;
+    int best = -kInfinity;
+    for (const Scored& move : moves) {
+      Side next = own, rest = opponent;
+      play(next, rest, move.outcome);
+      const int alpha = depth == 1 ? -kInfinity : std::max(best - limits.margin, -kInfinity);
+      scores.push_back(rest.king() ? -searcher.search(rest, next, depth - 1, -kInfinity, -alpha, 1) : kKingTaken);
+      best = std::max<int>(best, scores.back());
+      if (depth > 1 && searcher.exhausted()) return;
+    }
+    for (std::size_t i = 0; i < moves.size(); ++i) moves[i].score = scores[i];
+    std::stable_sort(moves.begin(), moves.end(), [](const Scored& a, const Scored& b) { return a.score > b.score; });
   }
 }
 
@@ -203,12 +328,13 @@ std::vector<std::int32_t> score_requests(const Side& own, std::span<const Side> 
     const Obstacles obstacles = Obstacles::of(opponent);
     // Requests that become the same move score the same.
     std::vector<Scored> moves;
-    std::vector<std::size_t> which(n);
+    std::vector<Outcome> outcomes;
+    const auto find = [&](const Outcome& outcome) {
+      return std::find_if(moves.begin(), moves.end(), [&](const Scored& m) { return m.outcome == outcome; });
+    };
     for (std::size_t r = 0; r < n; ++r) {
-      const Outcome outcome = resolve(own, obstacles, requests[r]);
-      const auto seen = std::find_if(moves.begin(), moves.end(), [&](const Scored& m) { return m.outcome == outcome; });
-      which[r] = static_cast<std::size_t>(seen - moves.begin());
-      if (seen == moves.end()) moves.push_back({outcome, 0});
+      outcomes.push_back(resolve(own, obstacles, requests[r]));
+      if (find(outcomes.back()) == moves.end()) moves.push_back({outcomes.back(), 0});
     }
     if (limits.margin > 0) {
       score_with_margin(own, opponent, limits, moves);
@@ -221,7 +347,7 @@ std::vector<std::int32_t> score_requests(const Side& own, std::span<const Side> 
             rest.king() ? -searcher.search(rest, next, limits.depth - 1, -kInfinity, kInfinity, 1) : kKingTaken;
       }
     }
-    for (std::size_t r = 0; r < n; ++r) scores[static_cast<std::size_t>(i) * n + r] = moves[which[r]].score;
+    for (std::size_t r = 0; r < n; ++r) scores[static_cast<std::size_t>(i) * n + r] = find(outcomes[r])->score;
   });
   return scores;
 }

@@ -39,7 +39,7 @@ PRESETS: Mapping[str, Preset] = {
             adapt=True,
             weigh_ended=True,
         ),
-        RootSettings(prudence=4.0, reckless=0.15, repetition_decay=0.5, engine_weight=16.0),
+        RootSettings(prudence=4.0, reckless=0.15, repetition_decay=0.5, engine_weight=64.0),
         policy=("Penumbra", "Top"),
     ),
     **{name: Preset(settings) for name, settings in PAPER.items()},

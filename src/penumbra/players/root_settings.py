@@ -15,7 +15,7 @@ class RootSettings:
     prudence: float = 0.0  # scale the prior of a move by (1 - danger)^prudence; 0 disables
     reckless: float = 1.0  # drop moves whose danger exceeds that of the safest one by this much; 1 disables
     repetition_decay: float = 1.0  # score multiplier for each repetition of a move beyond the fourth; 1 disables
-    engine_weight: float = 0.0  # scale the prior of a move by e^(weight · win probability by the engine); 0 disables
+    engine_weight: float = 0.0  # scale the prior of a move by e^(weight / √states · win probability by the engine)
     engine_states: int = 32  # where no more states than this are possible
     engine_sampled: bool = False  # where more are, in as many of those that the belief holds
     engine_share: float = 0.25  # of a step's time, for the engine

@@ -4,11 +4,13 @@ Where a few states are possible the game is nearly chess, and the network, which
 too little of it. The engine searches each of these states whole, as if both players saw everything; the win probability
 of a move is the mean over the states, weighed by how many particles of the belief stand in each. Where more states are
 possible than `states`, so many particles say in which to ask, or nobody is asked (`sampled`). The prior is multiplied
-by e^(weight · win probability): one step of mirror descent from the network's policy.
+by e^(weight · win probability / √states): one step of mirror descent from the network's policy, and the longer the more
+the game is chess.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 
@@ -25,21 +27,23 @@ MARGIN = 150  # hundredths of a pawn: how much worse a move is that is worse by 
 PAWN = 0.7  # win probability is the logistic function of so many times the pawns ahead
 FAR = KING_TAKEN - 1000  # no position is worth as much
 KING_LATER = 8.0  # pawns that a king is worth which can be taken later: the opponent may see it coming
-DEPTHS = (2, 3, 4, 5)  # plies, as far as time allows
-UNTIMED_DEPTH = {4: 3, 32: 2}  # plies by the most states, where there is no clock
-GROWTH = 7.0  # times as long as one ply less takes
-STATE_NODES = 400_000  # of the engine for one state
+DEPTH = 8  # plies at most
+UNTIMED_NODES = 200_000  # of the engine for a decision, where there is no clock
+LEAST_NODES = 1_000  # for one state
+NODES_A_SECOND = 1_000_000.0  # of the engine on one core, until measured
+SLOW = 1.5  # times as long as planned, after which less is asked for
 PARTICLES = 512  # that states are weighed by
 
 
 class EngineOpinion(RootPolicy[Situation, Infostates]):
-    """Multiplies the prior of each move by e^(weight · its win probability), where at most `states` are possible."""
+    """Multiplies the prior of each move by e^(weight / √states · its win probability), where few states are possible."""
 
     def __init__(self, weight: float, states: int, share: float, sampled: bool) -> None:
         self.weight = weight
         self.states = states
         self.share = share
         self.sampled = sampled
+        self.nodes_a_second = NODES_A_SECOND
 
     def prior(
         self,
@@ -55,21 +59,18 @@ class EngineOpinion(RootPolicy[Situation, Infostates]):
             return pi
         states, weights = drawn(x, particles, self.states, rng) if many else (x.states, state_weights(x, particles))
         wins = win_probabilities(self.scores(states, actions, seconds)).T @ weights
-        return np.asarray(pi * np.exp(self.weight * (wins - wins.max())), np.float32)
+        weight = self.weight / math.sqrt(len(states))
+        return np.asarray(pi * np.exp(weight * (wins - wins.max())), np.float32)
 
     def scores(self, states: StateSet, actions: Ints, seconds: float | None) -> npt.NDArray[np.int32]:
         """int32[states, A]: hundredths of a pawn, as deep as the time allows."""
-        if seconds is None:
-            depth = next((depth for most, depth in UNTIMED_DEPTH.items() if len(states) <= most), 1)
-            return core.engine_scores(states, actions, depth, STATE_NODES, MARGIN)
-        limit, began = self.share * seconds, time.monotonic()
-        scores, took = core.engine_scores(states, actions, 1, STATE_NODES, MARGIN), 0.0
-        for depth in DEPTHS:
-            before = time.monotonic()
-            if before - began + GROWTH * took > limit:
-                break
-            scores = core.engine_scores(states, actions, depth, STATE_NODES, MARGIN)
-            took = time.monotonic() - before
+        nodes = UNTIMED_NODES if seconds is None else self.share * seconds * self.nodes_a_second
+        each = int(nodes / len(states))
+        began = time.monotonic()
+        scores = core.engine_scores(states, actions, DEPTH, max(LEAST_NODES, each), MARGIN)
+        took = time.monotonic() - began
+        if seconds is not None and each > LEAST_NODES and took > SLOW * self.share * seconds:
+            self.nodes_a_second *= self.share * seconds / took  # the machine is slower than thought, or busy
         return scores
 
 

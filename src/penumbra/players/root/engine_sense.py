@@ -15,12 +15,13 @@ from penumbra import core
 from penumbra.core import MOVE, SENSE, Infostates, StateSet
 from penumbra.dsmcp.domain import Floats, Ints
 from penumbra.dsmcp.root_policy import RootPolicy
-from penumbra.players.root.engine_opinion import MARGIN, STATE_NODES, drawn, win_probabilities
+from penumbra.players.root.engine_opinion import MARGIN, drawn, win_probabilities
 from penumbra.players.windows import INNER_SQUARES, sense_groups
 from penumbra.rbc.domain import Situation
 
 STATES = 32  # drawn from the belief
 DEPTH = 2  # plies
+STATE_NODES = 100_000  # of the engine for one state
 
 
 class EngineSense(RootPolicy[Situation, Infostates]):
