@@ -161,9 +161,9 @@ def test_beliefs_are_refilled_within_their_share_of_a_steps_time_and_nothing_is_
     monkeypatch.setattr(Agent, "refilled", note)
     monkeypatch.delattr(Agent, "choose")
     chosen, evaluator = tau(QUICK.configuration, "Top", "")
-    found = walk(real_records()[0], True, chosen, evaluator, Plan(seconds=0.05, turns=3), seed=1, speed=6_000)
+    found = walk(real_records()[0], True, chosen, evaluator, Plan(seconds=0.05, turns=3), seed=1)
     assert found.refills == len(asked) == 6
-    assert asked == [(50, 0.05)] * 6  # two steps of the opponent, inferred in a third of the time
+    assert asked == [(4096, 0.05)] * 6  # as many as there is time for
     asked.clear()
     walk(real_records()[0], True, chosen, evaluator, Plan(particles=40, turns=3), seed=1)
     assert asked == [(40, None)] * 6

@@ -25,15 +25,12 @@ import numpy.typing as npt
 from penumbra.arena.archive import Archive
 from penumbra.bench.belief_score import Comparison, compare
 from penumbra.bench.report import Row
-from penumbra.bench.search import middle_game
 from penumbra.core import Game, GameRecord, threads
-from penumbra.dsmcp import Agent
 from penumbra.dsmcp.domain import Evaluator
 from penumbra.network.choice import network_evaluator
 from penumbra.network.weights import WeightsError
 from penumbra.players.configuration import Configuration, headset
 from penumbra.players.penumbra_player import PenumbraPlayer
-from penumbra.rbc.domain import ReconBlindChess
 from penumbra.rbc.replaying import replay
 
 RECOGNISED = "recognised"  # the arm whose headset depends on the opponent's name
@@ -120,7 +117,6 @@ def run(
     """
     records = read_records(archive, games, plan.seed, say)
     walks: dict[str, list[Walk]] = {name: [] for name in headsets}
-    speed = 0.0
     for number, record in enumerate(records):
         rng = random.Random(record.hash ^ plan.seed)
         color, seed = rng.random() < 0.5, rng.getrandbits(32)
@@ -128,13 +124,11 @@ def run(
         known: dict[str, Walk] = {}  # by headset: arms with the same τ̂ have the same beliefs
         for name in headsets:
             chosen, evaluator = tau(plan.configuration, name, opponent)
-            if plan.seconds is not None and not speed:
-                speed = search_speed(evaluator, plan)
             if chosen not in known:
-                known[chosen] = walk(record, color, chosen, evaluator, plan, seed, speed)
+                known[chosen] = walk(record, color, chosen, evaluator, plan, seed)
             walks[name].append(known[chosen])
         progress(number + 1, len(records))
-    return [row for name in headsets for row in rows_of(name, walks[name], plan, speed)]
+    return [row for name in headsets for row in rows_of(name, walks[name], plan)]
 
 
 def read_records(path: Path, games: int | None, seed: int, say: Callable[[str], None]) -> list[GameRecord]:
@@ -181,26 +175,15 @@ def tau(configuration: Configuration, name: str, opponent: str) -> tuple[str, Ev
     return chosen, evaluator
 
 
-def search_speed(evaluator: Evaluator, plan: Plan) -> float:
-    """Evaluations a second, which an agent in play knows from its searches and suits its number of particles to."""
-    settings = plan.configuration.dsmcp().replace(seed=plan.seed)
-    agent = Agent(ReconBlindChess(), evaluator, settings, *middle_game())
-    for _ in range(2):  # the first one with a speed that is only assumed
-        agent.choose(plan.seconds)
-    return agent.speed
-
-
 # -- one game
 
 
-def walk(
-    record: GameRecord, color: bool, chosen: str, evaluator: Evaluator, plan: Plan, seed: int, speed: float = 0.0
-) -> Walk:
+def walk(record: GameRecord, color: bool, chosen: str, evaluator: Evaluator, plan: Plan, seed: int) -> Walk:
     """The player of that colour, with the beliefs it would have had."""
     settings = plan.configuration.dsmcp().replace(seed=seed)
     player = PenumbraPlayer(evaluator, settings, cap=plan.cap)
     player.track_all = True
-    seat = _Seat(player, color, plan, speed)
+    seat = _Seat(player, color, plan)
     for _ in replay(record, seat.start):
         if seat.turn > plan.turns:
             break
@@ -210,15 +193,14 @@ def walk(
 class _Seat:
     """Tells the player what the recorded one was told, and looks at its belief wherever that one decided."""
 
-    def __init__(self, player: PenumbraPlayer, color: bool, plan: Plan, speed: float) -> None:
-        self.player, self.color, self.plan, self.speed = player, color, plan, speed
+    def __init__(self, player: PenumbraPlayer, color: bool, plan: Plan) -> None:
+        self.player, self.color, self.plan = player, color, plan
         self.turn = self.refills = self.cut = 0
         self.looks: list[Look] = []
         self.whole = True  # the set is exact
 
     def start(self, fen: str) -> _Seat:
         self.player.start(self.color, fen)
-        self.player.agent.speed = self.speed
         return self
 
     def sensed(self, game: Game, color: bool, square: int | None, contents: Sequence[int]) -> None:
@@ -254,12 +236,12 @@ class _Seat:
 # -- many games
 
 
-def rows_of(name: str, walks: Sequence[Walk], plan: Plan, speed: float = 0.0) -> list[BeliefRow]:
+def rows_of(name: str, walks: Sequence[Walk], plan: Plan) -> list[BeliefRow]:
     """One row for each bin that has decisions, and one for all of them."""
     parts = [(_label(number), [_in_bin(walk.looks, number) for walk in walks]) for number in range(len(LARGEST) + 1)]
     rows = [_row(name, label, looks, plan) for label, looks in parts if any(looks)]
     whole = [list(walk.looks) for walk in walks]
-    return [*rows, _row(name, "all", whole, plan, _note(walks, plan, speed))] if any(whole) else rows
+    return [*rows, _row(name, "all", whole, plan, _note(walks, plan))] if any(whole) else rows
 
 
 def _label(number: int) -> str:
@@ -273,12 +255,12 @@ def _in_bin(looks: Sequence[Look], number: int) -> list[Look]:
     return [look for look in looks if np.searchsorted(LARGEST, look.score.states) == number]
 
 
-def _note(walks: Sequence[Walk], plan: Plan, speed: float) -> str:
+def _note(walks: Sequence[Walk], plan: Plan) -> str:
     refills, cut = sum(walk.refills for walk in walks), sum(walk.cut for walk in walks)
     looks = sum(len(walk.looks) for walk in walks)
     budget = f"{plan.particles} particles"
     if plan.seconds is not None:
-        budget = f"{plan.seconds:g} s a step, {speed:,.0f} evaluations/s in searches, {threads()} threads"
+        budget = f"{plan.seconds:g} s a step, {threads()} threads"
     headsets = ", ".join(f"{name} {count}" for name, count in Counter(walk.headset for walk in walks).most_common())
     return (
         f"{len(walks)} games, {budget}; τ̂ by games: {headsets}; left out: {refills - looks:,} decisions at sets of one "

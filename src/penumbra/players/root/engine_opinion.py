@@ -36,7 +36,7 @@ PARTICLES = 512  # that states are weighed by
 
 
 class EngineOpinion(RootPolicy[Situation, Infostates]):
-    """Multiplies the prior of each move by e^(weight / √states · its win probability), where few states are possible."""
+    """Multiplies the prior of each move by e^(weight / √states · its win probability), where few are possible."""
 
     def __init__(self, weight: float, states: int, share: float, sampled: bool) -> None:
         self.weight = weight
