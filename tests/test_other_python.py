@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,6 @@ from tests.test_match import write_bot
 
 SOURCE = Path(penumbra.__file__).parent
 CLOCK = Clock(20.0, 0.1)
-UNTIMED = Clock(None, 0.0)  # by a clock, finding a lost track again takes what time there is
 CONFIGURATION = Configuration(
     evaluator="heuristic", nodes=20, cap=2_000, settings={"table_entries": 4096}, ponder=False
 )
@@ -111,10 +111,11 @@ def test_without_a_name_the_side_is_called_by_its_python(other: Path) -> None:
 def test_settings_and_seeds_reach_it(other: Path) -> None:
     """The same code with the same settings and seed plays the same games there as here."""
     games = []
+    quick = replace(CONFIGURATION, settings={"table_entries": 4096, "weigh_ended": True})
     for python in (None, str(other)):
-        who = entrant("penumbra:simple", CONFIGURATION, python)
+        who = entrant("penumbra:simple", quick, python)
         room = GameRoom(1)
-        results = [room.do(job) for job in Match(who, entrant("random"), 2, UNTIMED, seed=3).jobs()]
+        results = [room.do(job) for job in Match(who, entrant("random"), 2, CLOCK, seed=3).jobs()]
         room.close()
         assert {result.reason for result in results} <= {"king capture", "move limit"}
         games.append([steps(record(result)) for result in results])
