@@ -159,3 +159,26 @@ def test_the_player_keeps_to_a_clock_of_two_seconds(ponder: bool) -> None:
     assert outcome.reason != "time" and player.faults == []
     assert outcome.least_left[0] > 0
     assert player.agent._pondering is None  # nothing runs after the game
+
+
+def test_one_slow_turn_does_not_take_the_time_of_those_that_follow() -> None:
+    """A set of a hundred thousand states was tracked for a second; three turns later thinking has its time again."""
+    now = 0.0
+    control = TimeControl(clock=lambda: now)
+    left, steps = 30.0, []
+    for turn in range(12):
+        control.turn_begins()
+        control.tell(left, sensing=True)
+        began = now
+        with control.tracking():
+            now += 1.0 if turn == 4 else 0.02
+        for sensing in (True, False):
+            seconds = control.seconds(sensing)
+            now += seconds
+            control.thought(seconds, seconds)
+            steps.append((turn, seconds))
+        control.turn_ends()
+        left += 0.5 - (now - began)
+    before, after = (sum(s for t, s in steps if t == turn) for turn in (4, 8))
+    assert after > 0.6 * before
+    assert left > 5

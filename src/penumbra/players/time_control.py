@@ -125,8 +125,14 @@ class TimeControl:
 
     @property
     def overhead(self) -> float:
-        """What a turn is expected to need beside thinking: a little more than the worst of the last few."""
+        """What a turn may need beside thinking: a little more than the worst of the last few."""
         return 1.25 * max(self._overheads, default=0.0) + 1.5 * self._overshoot + 0.01
+
+    @property
+    def usual_overhead(self) -> float:
+        """What it is expected to need: one slow turn must not cost the next eight their time to think."""
+        lately = list(self._overheads)[-3:]
+        return 1.25 * sum(lately) / max(1, len(lately)) + self._overshoot + 0.01
 
     @property
     def reserve(self) -> float:
@@ -155,7 +161,7 @@ class TimeControl:
             return UNTIMED_STEP if self.step_seconds is None else self.step_seconds
         spare = self.spare()
         if self._planned is None:
-            self._planned = max(0.0, self.turn_seconds() - self.overhead)
+            self._planned = max(0.0, self.turn_seconds() - self.usual_overhead)
         wanted = self._planned * SENSE_SHARE if sensing else self._planned
         if self.step_seconds is not None:
             wanted = self.step_seconds
