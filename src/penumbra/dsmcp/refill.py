@@ -66,13 +66,15 @@ def carry_on(belief: Belief[X, L], first: int, n: int, late: Callable[[], bool])
 def the_way(belief: Belief[X, L], n: int, seconds: float) -> tuple[int, int]:
     """The first step to be filled, which follows the youngest rich belief, and how many particles to begin with.
 
-    Where no belief near enough for the time is rich, the way begins at the richest of them.
+    A belief is near enough if `LEAST` particles can be carried on from it in the time. Where none of these is rich (few
+    different particles may be all there are) the way begins at the richest of them; where none has any, at the youngest
+    that has.
     """
     now = len(belief.steps) - 1
     least, fewest = min(n, LEAST), min(n, FEWEST)
     source, most = now - 1, 0
     for i in range(now - 1, -1, -1):
-        if belief.particle_seconds * fewest * (now - i) > seconds:
+        if belief.particle_seconds * (least if most else fewest) * (now - i) > seconds:
             break
         distinct = belief.steps[i].distinct(belief.domain)
         if distinct > most:
