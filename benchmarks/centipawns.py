@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from penumbra.core import MOVE, Game, GameRecord, Infostates, set_threads
 from penumbra.dsmcp.domain import Evaluator, Ints, Legal
+from penumbra.dsmcp.root_policy import AtRoot
 from penumbra.interop.game_files import read_games
 from penumbra.interop.stockfish import find_stockfish
 from penumbra.network.choice import network_evaluator
@@ -166,7 +167,7 @@ def choices(
     pi, _ = evaluator.evaluate(batch.synopsis(), Legal(actions, np.array([0, len(actions)])), opponent=False)
     out = {"played": played, "network": best(actions, pi)}
     for weight, opinion in opinions.items():
-        judged = opinion.prior(x, None, actions, pi, seconds, np.random.default_rng(0))
+        judged = opinion.prior(AtRoot(x, None, actions, pi, seconds, np.random.default_rng(0)))
         out[f"network and engine, weight {weight:g}"] = best(actions, judged)
     for limit in (0.02, seconds, 4 * seconds):
         wins = win_probabilities(opinion.scores(x.states, actions, limit)).T @ state_weights(x, None)

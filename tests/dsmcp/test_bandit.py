@@ -19,9 +19,9 @@ from examples.phantom_tic_tac_toe.evaluators import LineEvaluator, UniformEvalua
 from penumbra.core import NodeTable, Paths
 from penumbra.dsmcp import Agent, Settings
 from penumbra.dsmcp.bandit import bandit
-from penumbra.dsmcp.domain import Floats, Ints, Keys, Legal
+from penumbra.dsmcp.domain import Floats, Keys, Legal
 from penumbra.dsmcp.playouts import Budget, Search, final_choice
-from penumbra.dsmcp.root_policy import Root, RootPolicy, Scores
+from penumbra.dsmcp.root_policy import AtRoot, Root, RootPolicy, Scores
 from penumbra.dsmcp.settings import Choice
 from tests.dsmcp import transcription
 
@@ -411,16 +411,8 @@ def test_the_final_choice_by_each_rule() -> None:
 class Judging(RootPolicy[Situation, Batch]):
     """Thinks nothing of corners and prefers edges at last."""
 
-    def prior(
-        self,
-        x: Situation,
-        particles: Batch | None,
-        actions: Ints,
-        pi: Floats,
-        seconds: float | None,
-        rng: np.random.Generator,
-    ) -> Floats:
-        return np.where(np.isin(actions, (0, 2, 6, 8)), np.float32(0), 3 * pi)
+    def prior(self, at: AtRoot[Situation, Batch]) -> Floats:
+        return np.where(np.isin(at.actions, (0, 2, 6, 8)), np.float32(0), 3 * at.pi)
 
     def score(self, root: Root, n: Scores, q: Scores, scores: Scores) -> Scores:
         return np.where(root.actions % 2 == 1, scores + 1000, scores)

@@ -7,7 +7,7 @@ import pytest
 
 from penumbra.core import MOVE, Infostates, Memory, StateSet
 from penumbra.dsmcp.domain import Floats, Ints
-from penumbra.dsmcp.root_policy import Root, RootPolicy
+from penumbra.dsmcp.root_policy import AtRoot, Root, RootPolicy
 from penumbra.dsmcp.settings import PRESETS as PAPER
 from penumbra.dsmcp.settings import SettingsError
 from penumbra.players.configuration import ConfigurationError, from_table
@@ -30,7 +30,7 @@ def situation(*fens: str) -> tuple[Situation, Ints]:
 
 def judged(part: RootPolicy[Situation, Infostates], x: Situation, actions: Ints, pi: Floats | None = None) -> Floats:
     pi = np.full(len(actions), 1 / len(actions), np.float32) if pi is None else pi
-    return part.prior(x, None, actions, pi, None, np.random.default_rng(0))
+    return part.prior(AtRoot(x, None, actions, pi, None, np.random.default_rng(0)))
 
 
 # The rook on e8 attacks the king in the first state and is elsewhere in the second.

@@ -49,7 +49,7 @@ from penumbra.dsmcp.domain import (
     take_legal,
 )
 from penumbra.dsmcp.halving import Halving, ranks
-from penumbra.dsmcp.root_policy import Root, RootPolicy, Scores
+from penumbra.dsmcp.root_policy import AtRoot, Root, RootPolicy, Scores
 from penumbra.dsmcp.settings import Settings
 
 
@@ -158,7 +158,7 @@ class Search(Generic[X, L]):
         self.counters.nodes += rows
         pi = priors.reshape(rows, len(actions)).mean(axis=0, dtype=np.float64).astype(np.float32)
         left = None if math.isinf(deadline) else max(0.0, deadline - time.monotonic())
-        judged = self.root_policy.prior(self.x, self.belief, actions, pi, left, self.rng)
+        judged = self.root_policy.prior(AtRoot(self.x, self.belief, actions, pi, left, self.rng))
         if judged is not pi:
             actions, pi = actions[judged > 0], judged[judged > 0]
             pi = (pi / pi.sum(dtype=np.float64)).astype(np.float32)

@@ -28,23 +28,24 @@ class Root:
     value: float  # from -1 to 1
 
 
+@dataclass(frozen=True)
+class AtRoot(Generic[X, L]):
+    """What is known before a search."""
+
+    x: X
+    particles: L | None  # the belief, where there is one
+    actions: Ints  # [A]
+    pi: Floats  # [A], π̄
+    seconds: float | None  # left of the step's time; None: as many as it takes
+    rng: np.random.Generator
+
+
 class RootPolicy(Generic[X, L]):
     """Changes nothing."""
 
-    def prior(
-        self,
-        x: X,
-        particles: L | None,
-        actions: Ints,
-        pi: Floats,
-        seconds: float | None,
-        rng: np.random.Generator,
-    ) -> Floats:
-        """π̄ as the search shall use it; it need not sum to one. An action of prior 0 is not considered.
-
-        `particles` is the belief where there is one, `seconds` what is left of the step's time.
-        """
-        return pi
+    def prior(self, at: AtRoot[X, L]) -> Floats:
+        """π̄ as the search shall use it; it need not sum to one. An action of prior 0 is not considered."""
+        return at.pi
 
     def score(self, root: Root, n: Scores, q: Scores, scores: Scores) -> Scores:
         """The scores by which the final choice is made, of actions with n visits and total values q."""

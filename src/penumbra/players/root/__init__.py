@@ -5,11 +5,11 @@ Each part has a file of its own with what it does and why; `RootSettings` says w
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
 from penumbra.core import Infostates
-from penumbra.dsmcp.domain import Floats, Ints
-from penumbra.dsmcp.root_policy import Root, RootPolicy, Scores
+from penumbra.dsmcp.domain import Floats
+from penumbra.dsmcp.root_policy import AtRoot, Root, RootPolicy, Scores
 from penumbra.players.root.danger import Danger
 from penumbra.players.root.engine_opinion import EngineOpinion
 from penumbra.players.root.engine_sense import EngineSense
@@ -37,18 +37,10 @@ class RootJudgement(RootPolicy[Situation, Infostates]):
         if settings.repetition_decay < 1:
             self.parts.append(self.repetition)
 
-    def prior(
-        self,
-        x: Situation,
-        particles: Infostates | None,
-        actions: Ints,
-        pi: Floats,
-        seconds: float | None,
-        rng: np.random.Generator,
-    ) -> Floats:
+    def prior(self, at: AtRoot[Situation, Infostates]) -> Floats:
         for part in self.parts:
-            pi = part.prior(x, particles, actions, pi, seconds, rng)
-        return pi
+            at = replace(at, pi=part.prior(at))
+        return at.pi
 
     def score(self, root: Root, n: Scores, q: Scores, scores: Scores) -> Scores:
         for part in self.parts:

@@ -13,7 +13,7 @@ import numpy as np
 from penumbra import core
 from penumbra.core import MOVE, Infostates
 from penumbra.dsmcp.domain import Floats, Ints
-from penumbra.dsmcp.root_policy import RootPolicy
+from penumbra.dsmcp.root_policy import AtRoot, RootPolicy
 from penumbra.rbc.domain import Situation
 
 STATES = 512  # of a set, drawn to see where our king would stand in danger
@@ -32,20 +32,12 @@ class Danger(RootPolicy[Situation, Infostates]):
         self.prudence = prudence
         self.reckless = reckless
 
-    def prior(
-        self,
-        x: Situation,
-        particles: Infostates | None,
-        actions: Ints,
-        pi: Floats,
-        seconds: float | None,
-        rng: np.random.Generator,
-    ) -> Floats:
-        if x.kind != MOVE:
-            return pi
-        danger = danger_of(x, actions, int(rng.integers(1 << 63)))
+    def prior(self, at: AtRoot[Situation, Infostates]) -> Floats:
+        if at.x.kind != MOVE:
+            return at.pi
+        danger = danger_of(at.x, at.actions, int(at.rng.integers(1 << 63)))
         sane = danger <= danger.min() + self.reckless
         weights = (1 - danger[sane]) ** self.prudence
-        out = np.zeros_like(pi)
-        out[sane] = pi[sane] * (weights if weights.any() else 1)
+        out = np.zeros_like(at.pi)
+        out[sane] = at.pi[sane] * (weights if weights.any() else 1)
         return out if out.any() else np.where(sane, np.float32(1), np.float32(0))

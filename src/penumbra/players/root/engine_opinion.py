@@ -20,7 +20,7 @@ import numpy.typing as npt
 from penumbra import core
 from penumbra.core import KING_TAKEN, MOVE, Infostates, StateSet
 from penumbra.dsmcp.domain import Floats, Ints, Rows
-from penumbra.dsmcp.root_policy import RootPolicy
+from penumbra.dsmcp.root_policy import AtRoot, RootPolicy
 from penumbra.rbc.domain import Situation
 
 MARGIN = 150  # hundredths of a pawn: how much worse a move is that is worse by so much does not matter
@@ -45,22 +45,15 @@ class EngineOpinion(RootPolicy[Situation, Infostates]):
         self.sampled = sampled
         self.nodes_a_second = NODES_A_SECOND
 
-    def prior(
-        self,
-        x: Situation,
-        particles: Infostates | None,
-        actions: Ints,
-        pi: Floats,
-        seconds: float | None,
-        rng: np.random.Generator,
-    ) -> Floats:
+    def prior(self, at: AtRoot[Situation, Infostates]) -> Floats:
+        x, particles = at.x, at.particles
         many = len(x.states) > self.states
         if x.kind != MOVE or not self.states or (many and not (self.sampled and particles is not None)):
-            return pi
-        states, weights = drawn(x, particles, self.states, rng) if many else (x.states, state_weights(x, particles))
-        wins = win_probabilities(self.scores(states, actions, seconds)).T @ weights
+            return at.pi
+        states, weights = drawn(x, particles, self.states, at.rng) if many else (x.states, state_weights(x, particles))
+        wins = win_probabilities(self.scores(states, at.actions, at.seconds)).T @ weights
         weight = self.weight / math.sqrt(len(states))
-        return np.asarray(pi * np.exp(weight * (wins - wins.max())), np.float32)
+        return np.asarray(at.pi * np.exp(weight * (wins - wins.max())), np.float32)
 
     def scores(self, states: StateSet, actions: Ints, seconds: float | None) -> npt.NDArray[np.int32]:
         """int32[states, A]: hundredths of a pawn, as deep as the time allows."""

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from penumbra import core
 from penumbra.core import MOVE, SENSE, Infostates, StateSet
-from penumbra.dsmcp.domain import Floats, Ints
-from penumbra.dsmcp.root_policy import RootPolicy
+from penumbra.dsmcp.domain import Floats
+from penumbra.dsmcp.root_policy import AtRoot, RootPolicy
 from penumbra.players.root.engine_opinion import MARGIN, drawn, win_probabilities
 from penumbra.players.windows import INNER_SQUARES, sense_groups
 from penumbra.rbc.domain import Situation
@@ -30,22 +30,14 @@ class EngineSense(RootPolicy[Situation, Infostates]):
     def __init__(self, weight: float) -> None:
         self.weight = weight
 
-    def prior(
-        self,
-        x: Situation,
-        particles: Infostates | None,
-        actions: Ints,
-        pi: Floats,
-        seconds: float | None,
-        rng: np.random.Generator,
-    ) -> Floats:
-        if x.kind != SENSE or particles is None or not len(particles):
-            return pi
-        states, weights = drawn(x, particles, STATES, rng)
+    def prior(self, at: AtRoot[Situation, Infostates]) -> Floats:
+        if at.x.kind != SENSE or at.particles is None or not len(at.particles):
+            return at.pi
+        states, weights = drawn(at.x, at.particles, STATES, at.rng)
         worth = worths(states, weights)
         edge = min(worth.values())  # a sense at the edge of the board shows less than some other
-        gains = np.array([worth.get(action, edge) for action in actions.tolist()])
-        return np.asarray(pi * np.exp(self.weight * (gains - gains.max())), np.float32)
+        gains = np.array([worth.get(action, edge) for action in at.actions.tolist()])
+        return np.asarray(at.pi * np.exp(self.weight * (gains - gains.max())), np.float32)
 
 
 def worths(states: StateSet, weights: npt.NDArray[np.float64]) -> dict[int, float]:

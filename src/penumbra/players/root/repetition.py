@@ -14,7 +14,7 @@ import numpy as np
 
 from penumbra.core import MOVE, Infostates
 from penumbra.dsmcp.domain import Floats, Ints
-from penumbra.dsmcp.root_policy import Root, RootPolicy, Scores
+from penumbra.dsmcp.root_policy import AtRoot, Root, RootPolicy, Scores
 from penumbra.rbc.domain import Situation
 
 PATIENCE = 4  # times that a move may be asked for before it is scored down
@@ -47,16 +47,8 @@ class Repetition(RootPolicy[Situation, Infostates]):
         times = np.array([max(self.asked[action] - patience, 0) for action in actions.tolist()])
         return np.asarray(np.maximum(self.decay**times, LEAST), np.float32)
 
-    def prior(
-        self,
-        x: Situation,
-        particles: Infostates | None,
-        actions: Ints,
-        pi: Floats,
-        seconds: float | None,
-        rng: np.random.Generator,
-    ) -> Floats:
-        return pi * self.weights(actions) if x.kind == MOVE and self.has_waited else pi
+    def prior(self, at: AtRoot[Situation, Infostates]) -> Floats:
+        return at.pi * self.weights(at.actions) if at.x.kind == MOVE and self.has_waited else at.pi
 
     def score(self, root: Root, n: Scores, q: Scores, scores: Scores) -> Scores:
         weights = self.weights(root.actions)
