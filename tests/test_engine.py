@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from penumbra import core
-from penumbra.core import KING_TAKEN, PASS, Game, StateSet
-from penumbra.rbc.actions import action_name
+from penumbra.core import KING_TAKEN, MOVE, PASS, Game, Infostates, StateSet
+from penumbra.rbc.actions import action_name, parse_action
 from tests.oracles.positions import random_placement
 
 PLENTY = 10**9
@@ -263,3 +263,40 @@ def test_bad_positions_are_refused() -> None:
 def test_no_actions_have_no_scores() -> None:
     none = np.array([], dtype=np.int32)
     assert core.engine_scores(StateSet(core.START_FEN, True), none, 1, 10).shape == (1, 0)
+
+
+# -- the selective search
+
+
+def best_move(fen: str, depth: int, nodes: int = 200_000, margin: int = 150) -> int:
+    states = StateSet(fen, True)
+    actions, _ = Infostates.draw(states, 1, MOVE, 1).legal()
+    scores = core.engine_scores(states, actions, depth, nodes, margin)[0]
+    return int(actions[scores.argmax()])
+
+
+def test_the_selective_search_takes_what_hangs_and_the_king() -> None:
+    assert best_move("3q3k/8/8/8/8/8/8/3RK3 w - - 0 1", 4) == parse_action("d1d8")
+    assert best_move("3k4/8/8/8/8/8/8/3RK2q w - - 0 1", 6) == parse_action("d1d8")
+
+
+def test_moves_within_the_margin_score_as_by_the_exhaustive_search_of_two_plies() -> None:
+    """Two plies leave nothing to reduce or to pass; only quiescence differs, where captures lose."""
+    fen = "r1bqkb1r/pppp1ppp/2n2n2/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4"
+    states = StateSet(fen, True)
+    actions, _ = Infostates.draw(states, 1, MOVE, 1).legal()
+    exact = core.engine_scores(states, actions, 2, 10**6)[0]
+    near = core.engine_scores(states, actions, 2, 10**6, 10_000)[0]
+    assert np.median(np.abs(exact - near)) <= 10
+    assert actions[exact.argmax()] == actions[near.argmax()]
+
+
+def test_the_selective_search_repeats_itself_and_needs_few_nodes() -> None:
+    states = StateSet("r2q1rk1/ppp2ppp/2np1n2/2b1p1B1/2B1P1b1/2NP1N2/PPP2PPP/R2Q1RK1 w - - 0 8", True)
+    actions, _ = Infostates.draw(states, 1, MOVE, 1).legal()
+    twice = [core.engine_scores(states, actions, 8, 20_000, 150) for _ in range(2)]
+    np.testing.assert_array_equal(twice[0], twice[1])
+    one_ply = core.engine_scores(states, actions, 1, 20_000, 150)
+    np.testing.assert_array_equal(core.engine_scores(states, actions, 8, 1, 150), one_ply)  # the last whole depth
+    with pytest.raises(ValueError, match="the margin is -1"):
+        core.engine_scores(states, actions, 2, 100, -1)

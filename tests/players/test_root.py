@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from penumbra.core import MOVE, Infostates, Memory, StateSet
+from penumbra.core import MOVE, SENSE, Infostates, Memory, StateSet
 from penumbra.dsmcp.domain import Floats, Ints
 from penumbra.dsmcp.root_policy import AtRoot, Root, RootPolicy
 from penumbra.dsmcp.settings import PRESETS as PAPER
@@ -15,9 +17,10 @@ from penumbra.players.presets import DEFAULT, PRESETS
 from penumbra.players.root import RootJudgement
 from penumbra.players.root.danger import Danger, danger_of
 from penumbra.players.root.engine_opinion import EngineOpinion, drawn, state_weights, win_probabilities
+from penumbra.players.root.engine_sense import EngineSense, worths
 from penumbra.players.root.repetition import PATIENCE, WAITING, Repetition
 from penumbra.players.root_settings import RootSettings
-from penumbra.rbc.actions import parse_action
+from penumbra.rbc.actions import parse_action, parse_square
 from penumbra.rbc.domain import Situation
 
 
@@ -136,3 +139,21 @@ def test_bad_root_settings_are_refused_in_one_line() -> None:
     with pytest.raises(ConfigurationError, match="root is not a table"):
         from_table({"root": 3})
     assert from_table({"root": {"prudence": 1.0}}).root_settings().prudence == 1.0
+
+
+def test_a_sense_is_worth_what_the_next_move_gains_by_it() -> None:
+    """The black queen hangs on d8 or on h8; only a look at one of them tells which capture to make."""
+    states = StateSet.from_fens(["3q2k1/8/8/8/8/8/8/3RK2R w - - 0 1", "6kq/8/8/8/8/8/8/3RK2R w - - 0 1"], True)
+    worth = worths(states, np.array([0.5, 0.5]))
+    d7, g7, b2 = (parse_square(name) for name in ("d7", "g7", "b2"))
+    assert worth[d7] == worth[g7] == max(worth.values())  # each shows one of the two squares
+    assert worth[d7] > worth[b2] + 0.05
+    x = Situation(states, SENSE, Memory())
+    particles = Infostates.concatenate(
+        [Infostates.draw(StateSet(fen, False), 8, SENSE) for fen in states.fens()]  # it knows where it stands
+    )
+    actions = np.array([d7, b2], np.int32)
+    at = AtRoot(x, particles, actions, np.full(2, 0.5, np.float32), None, np.random.default_rng(0))
+    first, second = EngineSense(30.0).prior(at)
+    assert first > 4 * second
+    assert EngineSense(30.0).prior(replace(at, particles=None)) is at.pi
