@@ -58,6 +58,7 @@ class Look:
     turn: int  # of the player, from 1
     kind: int  # SENSE or MOVE: which of the two comes next
     seconds: float  # that refilling took
+    processor_seconds: float  # of all threads; fewer where a busy machine gave its processors to others
     score: Comparison
 
 
@@ -223,14 +224,14 @@ class _Seat:
         if not self.whole:
             self.cut += 1
             return
-        agent, plan, began = self.player.agent, self.plan, time.monotonic()
+        agent, plan, began, used = self.player.agent, self.plan, time.monotonic(), time.process_time()
         n = plan.particles if plan.seconds is None else agent.settings.n_particles
         particles = agent.refilled(n, began, plan.seconds)
-        took = time.monotonic() - began
+        took, used = time.monotonic() - began, time.process_time() - used
         self.refills += 1
         x = agent.x
         if len(x.states) > 1:
-            self.looks.append(Look(self.turn, x.kind, took, compare(x, particles, game.fen())))
+            self.looks.append(Look(self.turn, x.kind, took, used, compare(x, particles, game.fen())))
 
 
 # -- many games
@@ -256,15 +257,16 @@ def _in_bin(looks: Sequence[Look], number: int) -> list[Look]:
 
 
 def _note(walks: Sequence[Walk], plan: Plan) -> str:
+    looks = [look for walk in walks for look in walk.looks]
     refills, cut = sum(walk.refills for walk in walks), sum(walk.cut for walk in walks)
-    looks = sum(len(walk.looks) for walk in walks)
     budget = f"{plan.particles} particles"
     if plan.seconds is not None:
-        budget = f"{plan.seconds:g} s a step, {threads()} threads"
+        share = sum(look.processor_seconds for look in looks) / sum(look.seconds for look in looks)
+        budget = f"{plan.seconds:g} s a step, {threads()} threads that had {share:.2f} processors"
     headsets = ", ".join(f"{name} {count}" for name, count in Counter(walk.headset for walk in walks).most_common())
     return (
-        f"{len(walks)} games, {budget}; τ̂ by games: {headsets}; left out: {refills - looks:,} decisions at sets of one "
-        f"state, {cut:,} in {sum(walk.cut > 0 for walk in walks)} games after the set was cut at {plan.cap:,}"
+        f"{len(walks)} games, {budget}; τ̂ by games: {headsets}; left out: {refills - len(looks):,} decisions at sets "
+        f"of one state, {cut:,} in {sum(walk.cut > 0 for walk in walks)} games after the set was cut at {plan.cap:,}"
     )
 
 
