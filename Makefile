@@ -43,7 +43,8 @@ bench: build
 # The native core under AddressSanitizer and UndefinedBehaviorSanitizer, driven by the tests that call it most directly.
 SANITIZED := build-sanitize/lib
 SANITIZE_TESTS := $(wildcard tests/test_actions.py tests/test_advance.py tests/test_cuts.py tests/test_engine.py \
-	tests/test_examples.py tests/test_draw_actions.py tests/test_infostate*.py tests/test_particles.py tests/test_perft.py tests/test_state_set*.py \
+	tests/test_draw_actions.py tests/test_examples.py tests/test_infostate*.py tests/test_particles.py \
+	tests/test_perft.py tests/test_state_set*.py \
 	tests/test_static_analysis*.py tests/test_synopsis*.py tests/test_tracker.py \
 	tests/dsmcp/test_transcription.py tests/dsmcp/test_belief.py tests/learning/test_selfplay.py)
 sanitize: venv
