@@ -136,7 +136,6 @@ class Agent(Generic[X, L]):
         self.table.new_decision()
         belief = self.refilled(settings.n_particles, began, seconds) if s.playouts else None
         search = Search(self.domain, self.evaluator, self.table, settings, self.rng, self.x, belief, self.root_policy)
-        search_began = time.monotonic()
         root = search.prepare_root(actions, settings.b, deadline)
         if len(root.actions) == 1:
             return self.decide(int(root.actions[0]), "only action", root.actions, began, root, search.counters)
@@ -144,10 +143,12 @@ class Agent(Generic[X, L]):
             action = policy_choice(root, s, self.rng)
             return self.decide(action, "policy", root.actions, began, root, search.counters)
         limit = nodes if nodes is not None else (1 if seconds is None else float("inf"))
+        counters, search_began = search.counters, time.monotonic()
+        before = counters.nodes
         search.run(root, Budget(deadline, limit))
         elapsed = time.monotonic() - search_began
         if elapsed > 0:
-            self.speed = (search.counters.nodes + search.counters.ended) / elapsed
+            self.speed = (counters.nodes - before + counters.ended) / elapsed
         action = final_choice(self.table, root, s, self.rng, self.root_policy)
         return self.decide(action, "search", root.actions, began, root, search.counters)
 

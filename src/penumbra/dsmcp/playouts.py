@@ -159,7 +159,7 @@ class Search(Generic[X, L]):
         pi = priors.reshape(rows, len(actions)).mean(axis=0, dtype=np.float64).astype(np.float32)
         left = None if math.isinf(deadline) else max(0.0, deadline - time.monotonic())
         judged = self.root_policy.prior(AtRoot(self.x, self.belief, actions, pi, left, self.rng))
-        if judged is not pi:
+        if judged is not pi and judged.any():
             actions, pi = actions[judged > 0], judged[judged > 0]
             pi = (pi / pi.sum(dtype=np.float64)).astype(np.float32)
         return Root(self.seed(), actions, pi, float(values.mean()))
