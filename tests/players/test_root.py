@@ -66,10 +66,10 @@ def test_danger_scales_the_prior_and_the_reckless_are_dropped() -> None:
 
 
 def test_where_every_move_is_deadly_all_are_considered() -> None:
-    x, actions = situation("4r2k/8/8/8/8/8/3q1q2/4K3 w - - 0 1")
-    danger = danger_of(x, actions, 0)
-    if (danger == 1).all():
-        assert (judged(Danger(4.0, 0.15), x, actions) > 0).all()
+    """The king stands in the corner, and whatever it does a rook takes it."""
+    x, actions = situation("6k1/8/8/8/8/8/r7/1r5K w - - 0 1")
+    assert (danger_of(x, actions, 0) == 1).all()
+    assert (judged(Danger(4.0, 0.15), x, actions) > 0).all()
 
 
 def test_repeated_moves_are_scored_down_only_beside_moves_of_about_the_same_worth() -> None:

@@ -116,6 +116,5 @@ def make_evaluator(configuration: Configuration, opponent_name: str, belief: boo
         unrecognised = configuration.unrecognised or preset.unrecognised
         return known[0] if known else headset(configuration.recognize_as, opponent_name, headsets, unrecognised)
 
-    return network_evaluator(
-        configuration.weights, configuration.device, recognise, configuration.policies(), configuration.value or "All"
-    )
+    value = configuration.value or preset.value
+    return network_evaluator(configuration.weights, configuration.device, recognise, configuration.policies(), value)
