@@ -137,7 +137,7 @@ def main() -> None:
     records = list(read_games(options.games, lambda error: None))[:: options.every]
     found = list(positions(iter(records)))
     chosen = [found[i] for i in rng.permutation(len(found))[: options.positions]]
-    evaluator = network_evaluator("lite", "cpu", lambda headsets: "Top")
+    evaluator = network_evaluator("lite", "cpu", "Top")
     opinions = {w: EngineOpinion(w, 32, 1.0, sampled=False) for w in (16.0, 32.0, 64.0)}
     executable = find_stockfish()
     if executable is None:

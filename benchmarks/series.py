@@ -79,6 +79,7 @@ def play(job: dict[str, Any]) -> dict[str, Any]:
         "used": [round(s, 2) for s in outcome_used],
         "least": [round(s, 2) if math.isfinite(s) else None for s in least],
         "faults": [getattr(player, "faults", []) for player in players],
+        "models": [model_of(player) for player in players],
         "decisions": [decisions(player) if isinstance(player, PenumbraPlayer) else [] for player in players],
     }
 
@@ -111,6 +112,12 @@ def decisions(player: Any) -> list[list[Any]]:
             ]
         )
     return rows
+
+
+def model_of(player: Any) -> dict[str, float] | None:
+    """What a Penumbra took its opponent for at the end, where it was to find out."""
+    model = player.model if isinstance(player, PenumbraPlayer) else None
+    return None if model is None else model.shares()
 
 
 def start(affinity: Any) -> None:

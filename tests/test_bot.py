@@ -209,11 +209,11 @@ def test_opponents_are_recognised_by_name() -> None:
     headsets = ("Top", "All", "StrangeFish", "StrangeFish2", "Trout", "Attacker")
     assert headset("auto", "TroutBot", headsets) == "Trout"
     assert headset("auto", "Strange Fish 2", headsets) == "StrangeFish2"
-    assert headset("auto", "somebody", headsets) == "Top"
-    assert headset("none", "TroutBot", headsets) == "Top"
+    assert headset("auto", "somebody", headsets) is None
+    assert headset("none", "TroutBot", headsets) is None
     assert headset("attacker", "TroutBot", headsets) == "Attacker"
-    assert headset("nobody", "TroutBot", headsets) == "Top"
-    assert headset("auto", "TroutBot", ()) == "Top"
+    assert headset("nobody", "TroutBot", headsets) is None
+    assert headset("auto", "TroutBot", ()) is None
 
 
 def test_built_in_players_have_names() -> None:

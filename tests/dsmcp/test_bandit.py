@@ -402,7 +402,6 @@ def test_the_final_choice_by_each_rule() -> None:
     assert choices(N, Q, pi, "total") == {0: 600}
     assert choices(N, Q, pi, "visits") == {0: 600}
     assert choices(N, Q, pi, "mean") == {2: 600}
-    assert choices(N, Q, pi, "mirror") == {2: 600}  # ln 0.5 + 9.5 is more than ln 0.3 + 9 and ln 0.2 + 4
     drawn = choices(N, Q, pi, "proportional", 6000)
     for action, n in enumerate(N):
         assert drawn[action] == pytest.approx(400 * n, rel=0.15)

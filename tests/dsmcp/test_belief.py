@@ -21,7 +21,7 @@ from examples.phantom_tic_tac_toe.opponents import greedy, spread
 from penumbra.core import SENSE, START_FEN, Game, Infostates, NodeTable, StateSet
 from penumbra.dsmcp import Agent, Domain, Evaluator, Settings
 from penumbra.dsmcp.belief import Belief, Step
-from penumbra.dsmcp.domain import Features, Floats, Ints, L, Legal, Rows, X
+from penumbra.dsmcp.domain import Features, Floats, Ints, L, Legal, Rows, X, sharpened
 from penumbra.network.heuristic import HeuristicEvaluator
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.domain import ReconBlindChess
@@ -422,3 +422,14 @@ def test_refilling_in_the_background_stops_cleanly(player: int) -> None:
     agent.observe(phantom.opponent_tried(agent.x))
     agent.stop_pondering()
     check_consistent(agent.belief)
+
+
+def test_sharpened_policies_sum_to_one_and_keep_their_order() -> None:
+    legal = Legal(np.arange(5, dtype=np.int32), np.array([0, 2, 5]))
+    priors = np.array([0.2, 0.8, 0.5, 0.3, 0.2], np.float32)
+    sharp, flat = (sharpened(priors, legal, t) for t in (0.5, 2.0))
+    np.testing.assert_allclose(sharp[:2], np.array([0.04, 0.64]) / 0.68, rtol=1e-5)
+    for policy in (sharp, flat):
+        np.testing.assert_allclose([policy[:2].sum(), policy[2:].sum()], 1, rtol=1e-6)
+        assert policy[2:].argsort().tolist() == priors[2:].argsort().tolist()
+    assert sharp[1] > priors[1] > flat[1]

@@ -51,7 +51,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "memory in the key": {"memory_in_key": True},
     "by mean": {"choice": "mean"},
     "by visits": {"choice": "visits"},
-    "by a mirror step": {"choice": "mirror"},
     "by lot": {"choice": "proportional"},
 }
 

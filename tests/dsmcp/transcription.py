@@ -365,11 +365,7 @@ class Transcription(Generic[X, L]):
         if self.s.choice == "proportional":
             return int(self.rng.choice(actions, p=np.array(N) / sum(N)))
         means = [q / n if n else 0.0 for q, n in zip(Q, N, strict=True)]
-        mirror = [
-            math.log(max(p, 1e-12)) + self.s.eta * n / (n + 100) * (mean - 0.5)
-            for p, n, mean in zip(pi, N, means, strict=True)
-        ]
-        score = {"total": Q, "visits": N, "mean": means, "mirror": mirror}[self.s.choice]
+        score = {"total": Q, "visits": N, "mean": means}[self.s.choice]
         best = [i for i in visited if score[i] == max(score[v] for v in visited)]
         best = [i for i in best if pi[i] == max(pi[b] for b in best)]
         return actions[int(self.rng.choice(best))]

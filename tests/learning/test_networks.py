@@ -156,12 +156,12 @@ def test_weights_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match=r"headsets.Top.policy.bias holds numbers that are not finite"):
         weights.load(path)
     with pytest.raises(WeightsError, match="no weights"):
-        choice.network_evaluator(str(tmp_path / "none"), "cpu", lambda headsets: "Top")
+        choice.network_evaluator(str(tmp_path / "none"), "cpu", "Top")
     with pytest.raises(WeightsError, match="no headset 'Human'"):
         build(given, "Human", "All")
     if not torch.cuda.is_available():
         with pytest.raises(WeightsError, match="no CUDA device"):
-            choice.network_evaluator(None, "cuda", lambda headsets: "Top")
+            choice.network_evaluator(None, "cuda", "Top")
 
 
 def test_shipped_weights_say_what_they_are() -> None:
@@ -177,26 +177,20 @@ def test_shipped_weights_say_what_they_are() -> None:
 
 
 def test_the_opponent_recognised_decides_the_headset() -> None:
-    seen = []
-
-    def recognise(headsets: tuple[str, ...]) -> str:
-        seen.append(headsets)
-        return "Trout"
-
-    evaluator = choice.network_evaluator(None, "cpu", recognise)
+    evaluator = choice.network_evaluator(None, "cpu", "Trout")
     assert isinstance(evaluator, Remembering) and isinstance(evaluator.evaluator, OnnxEvaluator | EightBitEvaluator)
     asked = evaluator.evaluator
     assert (asked.policy, asked.value, asked.opponent) == ("Penumbra", "All", "Trout")
-    assert "StrangeFish" in seen[0]
-    made = registry.make_evaluator(Configuration(device="cpu"), "TroutBot")
-    assert made is evaluator  # shared by all games of the process
+    assert "StrangeFish" in choice.network_headsets(None, "cpu")
+    made = registry.make_evaluators(Configuration(device="cpu"), "TroutBot")
+    assert made == (evaluator, evaluator)  # shared by all games of the process
 
 
 def test_playing_starts_without_torch() -> None:
     program = (
         "import sys\n"
         "from penumbra.players import registry\n"
-        "registry.make_evaluator(registry.Configuration(device='cpu'), 'x')\n"
+        "registry.make_evaluators(registry.Configuration(device='cpu'), 'x')\n"
         "assert 'torch' not in sys.modules\n"
     )
     source = str(Path(__file__).parents[2] / "src")

@@ -105,7 +105,7 @@ def test_a_bad_question_does_not_spoil_the_batch(tmp_path: Path) -> None:
 
 def test_other_weights_can_be_loaded(address: str, tmp_path: Path) -> None:
     features, legal = question(4)
-    evaluator = network_evaluator(None, f"unix:{address}", lambda names: "Trout")
+    evaluator = network_evaluator(None, f"unix:{address}", "Trout")
     before = evaluator.evaluate(features, legal, False)[1]
     other = weights.load(LITE)
     name = "headsets.All.value.out.bias"
@@ -133,7 +133,7 @@ def test_an_address_in_use_is_refused(address: str, tmp_path: Path) -> None:
 
 def test_nobody_answers(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="no inference process answers"):
-        network_evaluator(None, f"unix:{tmp_path / 'nothing'}", lambda names: "Top")
+        network_evaluator(None, f"unix:{tmp_path / 'nothing'}", "Top")
 
 
 def test_a_process_lives_as_long_as_its_block(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 An agent is told what that player was told, and refills its belief at each of that player's decisions, before the sense
 and before the move, as it would in a game; it never searches. Each belief is scored against the true state, beside the
 uniform distribution over the same set (`penumbra.bench.belief_score`). The arms differ in τ̂: the policy of one headset
-in all games, or in each game that of the headset recognised by the opponent's name.
+in all games, in each game that of the headset recognised by the opponent's name, or a mixture of several ("Top+All")
+weighed by behaviour.
 
 Sets of one state are left out, since nothing is uncertain there. A game is followed until its set is cut: then the
 truth may be missing from it. Nothing is read from the node table, which only a search would fill, so
@@ -25,15 +26,17 @@ import numpy.typing as npt
 from penumbra.arena.archive import Archive
 from penumbra.bench.belief_score import Comparison, compare
 from penumbra.bench.report import Row
-from penumbra.core import Game, GameRecord, threads
+from penumbra.core import MOVE, Game, GameRecord, threads
 from penumbra.dsmcp.domain import Evaluator
-from penumbra.network.choice import network_evaluator
+from penumbra.network.choice import network_evaluator, network_headsets
 from penumbra.network.weights import WeightsError
 from penumbra.players.configuration import Configuration, headset
 from penumbra.players.penumbra_player import PenumbraPlayer
+from penumbra.players.registry import opponent_evaluators
 from penumbra.rbc.replaying import replay
 
 RECOGNISED = "recognised"  # the arm whose headset depends on the opponent's name
+UNRECOGNISED = "Top"  # its headset where the name says nothing
 HEADSETS = ("Top", "All", RECOGNISED)
 LARGEST = (2, 8, 32, 128, 512, 2048, 10_000)  # states of each bin's largest sets; the last bin has no limit
 RESAMPLES = 2_000  # of the bootstrap
@@ -162,18 +165,14 @@ def tau(configuration: Configuration, name: str, opponent: str) -> tuple[str, Ev
     """The headset that this arm takes the opponent to be, and the evaluator whose τ̂ is its policy."""
     if configuration.evaluator != "network":
         raise ValueError(f"evaluator = {configuration.evaluator} has no headsets; beliefs are measured with a network")
-    chosen = name
-
-    def recognise(names: tuple[str, ...]) -> str:
-        nonlocal chosen
-        if name == RECOGNISED:
-            chosen = headset("auto", opponent, names)
-        elif name not in names:
-            raise WeightsError(f"there is no headset {name!r}; there are {', '.join((*names, RECOGNISED))}")
-        return chosen
-
-    evaluator = network_evaluator(configuration.weights, configuration.device, recognise)
-    return chosen, evaluator
+    names = network_headsets(configuration.weights, configuration.device)
+    chosen = (headset("auto", opponent, names) or UNRECOGNISED) if name == RECOGNISED else name
+    parts = chosen.split("+")
+    for part in parts:
+        if part not in names:
+            raise WeightsError(f"there is no headset {part!r}; there are {', '.join((*names, RECOGNISED))}")
+    evaluators = {part: network_evaluator(configuration.weights, configuration.device, part) for part in parts}
+    return chosen, opponent_evaluators(evaluators, configuration.seed)[0]
 
 
 # -- one game
@@ -224,6 +223,8 @@ class _Seat:
         if not self.whole:
             self.cut += 1
             return
+        if self.player.situation.kind == MOVE:
+            self.player.recognise()
         agent, plan, began, used = self.player.agent, self.plan, time.monotonic(), time.process_time()
         n = plan.particles if plan.seconds is None else agent.settings.n_particles
         particles = agent.refilled(n, began, plan.seconds)

@@ -92,7 +92,7 @@ def run(seconds: float) -> list[Row]:
 def network_rows(seconds: float, batches: tuple[int, ...] = (256, 1024)) -> list[Row]:
     """`search.network`: on a GPU 10 × 128 with random weights, on a CPU the lite network that is shipped."""
     if choose_device("auto") == "cpu":
-        evaluator: Evaluator = network_evaluator(None, "cpu", lambda headsets: "Top")
+        evaluator: Evaluator = network_evaluator(None, "cpu", "Top")
         speed, _, note = measure(evaluator, Settings(b=CPU_BATCH, seed=SEED), seconds)
         what = f"shipped lite network, {threads()} CPU threads, {note}"
         return [Row("search.network", speed, "nodes/s", note=what), particles_row(evaluator, 256)]

@@ -12,7 +12,7 @@ from penumbra.bench.report import Row
 from penumbra.bench.search import CPU_BATCH, SEED, measure
 from penumbra.core import set_threads
 from penumbra.dsmcp import Settings
-from penumbra.network.choice import choose_device, network_evaluator
+from penumbra.network.choice import choose_device, network_evaluator, network_headsets
 from penumbra.network.shared import inference_process
 
 BATCH = 256  # b on a GPU
@@ -39,5 +39,5 @@ def searches(games: int, device: str, b: int, seconds: float) -> list[float]:
 
 def _search(device: str, b: int, seconds: float) -> float:
     set_threads(1)
-    evaluator = network_evaluator(None, device, lambda headsets: headsets[0])
+    evaluator = network_evaluator(None, device, network_headsets(None, device)[0])
     return measure(evaluator, Settings(b=b, seed=SEED), seconds)[0]

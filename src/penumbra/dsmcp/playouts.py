@@ -48,7 +48,6 @@ from penumbra.dsmcp.domain import (
     sharpened,
     take_legal,
 )
-from penumbra.dsmcp.halving import Halving, ranks
 from penumbra.dsmcp.root_policy import AtRoot, Root, RootPolicy, Scores
 from penumbra.dsmcp.settings import Settings
 
@@ -115,11 +114,6 @@ class Budget:
     def spent(self, counters: Counters) -> bool:
         return counters.nodes + counters.ended >= self.nodes or time.monotonic() >= self.deadline
 
-    def share(self, counters: Counters, began: float) -> float:
-        """The share of it that is spent, if the search began at that moment."""
-        nodes = (counters.nodes + counters.ended) / self.nodes
-        return max(nodes, (time.monotonic() - began) / max(self.deadline - began, 1e-9))
-
 
 class Search(Generic[X, L]):
     """One decision's playouts."""
@@ -166,21 +160,14 @@ class Search(Generic[X, L]):
 
     def run(self, root: Root, budget: Budget) -> None:
         """Playouts until the budget is spent; at least one batch."""
-        halving = Halving(root, self.settings.eta) if self.settings.root_search == "halving" else None
-        began = time.monotonic()
-
-        def next_batch() -> Playouts:
-            if halving is not None:
-                halving.drop(self.table, budget.share(self.counters, began))
-            return self.batch(root, self.settings.b, halving)
-
+        b = self.settings.b
         with Asker(self.evaluator, self.settings.in_flight > 1) as asker:
             under_way: deque[tuple[Playouts, Answer]] = deque()
             try:
-                self.go_on(under_way, asker, next_batch(), None)
+                self.go_on(under_way, asker, self.batch(root, b), None)
                 while True:
                     while len(under_way) < self.settings.in_flight and not budget.spent(self.counters):
-                        self.go_on(under_way, asker, next_batch(), None)
+                        self.go_on(under_way, asker, self.batch(root, b), None)
                     if not under_way:
                         break
                     playouts, answer = under_way.popleft()
@@ -205,21 +192,14 @@ class Search(Generic[X, L]):
             return
         under_way.append((playouts, asker.ask(request)))
 
-    def batch(self, root: Root, b: int, halving: Halving | None = None) -> Playouts:
+    def batch(self, root: Root, b: int) -> Playouts:
         """Algorithm 3's loop for b playouts at once."""
         s, domain, table, rng = self.settings, self.domain, self.table, self.rng
         kind, ours = domain.kind(self.x), True
         assert self.belief is not None
         keyed = s.cut == "keyed"
-        if halving is None:
-            worlds = np.arange(b)
-        else:
-            first, worlds = halving.schedule(b)
-            b = len(worlds)
-        J = self.belief.take(rng.integers(len(self.belief), size=worlds[-1] + 1))
-        I = domain.draw(self.x, len(J), s.ell, self.salt if keyed else self.seed(), keyed, J)
-        if len(J) < b:
-            I, J = I.take(worlds), J.take(worlds)
+        J = self.belief.take(rng.integers(len(self.belief), size=b))
+        I = domain.draw(self.x, b, s.ell, self.salt if keyed else self.seed(), keyed, J)
         d = np.full(b, s.d[kind])
         our_ell = np.full(b, s.ell, dtype=np.int32)
         their_ell = np.where(rng.random(b) < s.kappa, s.cautious_ell, s.ell).astype(np.int32)
@@ -230,11 +210,7 @@ class Search(Generic[X, L]):
         keys = np.full(b, root.key, dtype=np.uint64)
         value = np.full(b, (1 + root.value) / 2, dtype=np.float32)
         pi = np.tile(root.pi, b)
-        if halving is None:
-            a = bandit(table, keys, root_legal, pi, value, s, rng, root=True).actions
-        else:
-            a, lent = first, np.full(b, s.n_vl)
-            table.add(keys, a, lent, lent * s.virtual_value, np.ones(b, np.float32))
+        a = bandit(table, keys, root_legal, pi, value, s, rng, root=True).actions
         path.append(rows, keys, a, ours)
         self.counters.playouts += b
         try:
@@ -323,7 +299,6 @@ def final_choice(
         "mean": q / np.maximum(n, 1e-9),
         "visits": n,
         "proportional": n,
-        "mirror": np.exp(ranks(root.pi.astype(np.float64), n, q, settings.eta)),
     }
     score = scores[settings.choice]
     if root_policy is not None:

@@ -15,8 +15,7 @@ Rule = Literal["ucb1", "avop"]
 BeliefBandit = Literal["paper", "policy"]
 Refill = Literal["paper", "current"]
 Sampling = Literal["rejection", "enumeration"]
-RootSearch = Literal["bandit", "halving"]
-Choice = Literal["total", "mean", "visits", "proportional", "mirror"]
+Choice = Literal["total", "mean", "visits", "proportional"]
 Cut = Literal["random", "keyed"]
 
 
@@ -51,11 +50,9 @@ class Settings:
     refill_share: float = 1 / 3  # of a step's time, for refilling
     adapt: bool = False  # shrink b to what the evaluator can serve in the step's time, n_particles to a node budget
     weigh_ended: bool = False  # a playout that ends counts once for every step it had left
-    root_search: RootSearch = "bandit"  # "halving": the likeliest actions tried in the same worlds (halving.py)
     belief_temperature: float = 1.0  # in the belief the opponent acts by τ̂^(1 / temperature)
     reply_temperature: float = 1.0  # in playouts the opponent acts by τ̂^(1 / temperature)
-    choice: Choice = "total"  # of the root's statistics; "mirror" is one step of mirror descent from π̄ with `eta`
-    eta: float = 10.0  # η, its step size
+    choice: Choice = "total"  # of the root's statistics
     cut: Cut = "random"  # how sets are cut to ℓ; keyed cuts repeat, so that nodes do
     static_analysis: bool = True
     prune_senses: bool = False  # leave dominated senses out inside playouts too, not only at the root
@@ -76,7 +73,7 @@ class Settings:
         for name in ("kappa", "phi", "virtual_value", "refill_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it is a share from 0 to 1")
-        for name in ("c", "m", "n_vl", "z", "eta"):
+        for name in ("c", "m", "n_vl", "z"):
             if not getattr(self, name) >= 0:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must not be negative")
         if not self.d or min(self.d) < 1:
@@ -85,7 +82,7 @@ class Settings:
             if not getattr(self, name) > 0:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be above 0")
         hints = get_type_hints(type(self))
-        for name in ("rule", "belief_bandit", "sampling", "refill", "root_search", "choice", "cut"):
+        for name in ("rule", "belief_bandit", "sampling", "refill", "choice", "cut"):
             if getattr(self, name) not in get_args(hints[name]):
                 raise SettingsError(
                     f"{name} is {getattr(self, name)!r}; it is one of {', '.join(get_args(hints[name]))}"

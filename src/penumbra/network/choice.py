@@ -22,24 +22,31 @@ from penumbra.network.weights import FULL, LITE, Weights, WeightsError, load
 FLOAT = "cpu32"  # the device of those who want no eight bits
 OWN = ("Penumbra", "Top")  # headsets of our policy: the one that has learned from its own games, else the best players'
 VALUE = "All"  # the headset of the value
-Recognise = Callable[[tuple[str, ...]], str]  # the headset that stands for the opponent, of those there are
+
+
+def network_headsets(weights: str | None, device: str) -> tuple[str, ...]:
+    """The headsets of a network; WeightsError if there is no such network."""
+    if device.startswith(SCHEME):
+        return _headsets_at(device.removeprefix(SCHEME))
+    return _load(_path(weights, _where(device))).architecture.headsets
 
 
 def network_evaluator(
-    weights: str | None, device: str, recognise: Recognise, policies: tuple[str, ...] = OWN, value: str = VALUE
+    weights: str | None, device: str, opponent: str, policies: tuple[str, ...] = OWN, value: str = VALUE
 ) -> Evaluator:
-    """An evaluator with π of the first of `policies` that the network has, ν of the headset `value` and τ̂ of the one
-    recognised; WeightsError if there can be none."""
+    """An evaluator with π of the first of `policies` that the network has, ν of the headset `value` and τ̂ of the
+    headset `opponent`; WeightsError if there can be none."""
+    names = network_headsets(weights, device)
     if device.startswith(SCHEME):
         if value != VALUE:
             raise WeightsError(f"{device}: an inference process has the value of {VALUE} alone, not of {value}")
-        return _ask(device.removeprefix(SCHEME), recognise, policies)
-    where = device if device == FLOAT else choose_device(device)
-    path = _path(weights, where)
-    names = _load(path).architecture.headsets
+        address = device.removeprefix(SCHEME)
+        policy = own_headset(names, policies, address)
+        return _shared(address, policy, opponent if opponent in names else policy)
+    path = _path(weights, _where(device))
     if value != VALUE:
         _check_headset(path, value, names)
-    return _make(path, where, own_headset(names, policies, path), recognise(names), threads(), value)
+    return _make(path, _where(device), own_headset(names, policies, path), opponent, threads(), value)
 
 
 def policy_evaluator(weights: str | None, device: str, headset: str) -> Evaluator:
@@ -80,6 +87,10 @@ def loader(weights: str | None, device: str, cores: int) -> Callable[[str | None
     return load_from
 
 
+def _where(device: str) -> str:
+    return device if device == FLOAT else choose_device(device)
+
+
 def _path(weights: str | None, device: str) -> str:
     """A file of weights, by its path or by the name of one that comes with the program."""
     usual = FULL if device == "cuda" else LITE
@@ -94,12 +105,6 @@ def _check_headset(path: str, headset: str, names: tuple[str, ...]) -> None:
 @functools.lru_cache(maxsize=4)
 def _headsets_at(address: str) -> tuple[str, ...]:
     return headsets_at(address)
-
-
-def _ask(address: str, recognise: Recognise, policies: tuple[str, ...]) -> Evaluator:
-    names = _headsets_at(address)
-    policy, opponent = own_headset(names, policies, address), recognise(names)
-    return _shared(address, policy, opponent if opponent in names else policy)
 
 
 @functools.lru_cache(maxsize=32)

@@ -8,7 +8,8 @@
     nodes = 10000             # evaluations for each step, instead of seconds; b and n_particles shrink to suit
     policy = "Top"            # the headset of our policy π; left out, the preset's
     value = "All"             # the headset of the value ν; left out, the preset's
-    unrecognised = "Top"      # the headset of an opponent that is not recognised; left out, the preset's
+    unrecognised = "Top"      # the headset of an opponent that is not recognised, or several ("Top, All"), weighed
+                              # by how well each foresees what it does; left out, the preset's
     replies = "Top"           # the headset of the opponent's replies in playouts; left out, the preset's
     recognize_as = "auto"     # whose policy the opponent is taken to have: a name, "none", or "auto" by its own name
     ponder = true             # go on thinking while the opponent does
@@ -78,6 +79,12 @@ class Configuration:
     def root_settings(self) -> RootSettings:
         """The preset's judgement at the root with its changes."""
         return PRESETS[self.preset].root.replace(**self.root)
+
+    def unrecognised_headsets(self) -> tuple[str, ...]:
+        """Headsets that stand for an opponent that is not recognised."""
+        if self.unrecognised is None:
+            return PRESETS[self.preset].unrecognised
+        return tuple(name.strip() for name in self.unrecognised.split(","))
 
     def policies(self) -> tuple[str, ...]:
         """Headsets that our policy may have: the first that the network knows."""
@@ -228,20 +235,20 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def headset(recognize_as: str, opponent_name: str, headsets: tuple[str, ...], unrecognised: str = "Top") -> str:
-    """The headset whose policy the opponent is taken to have, which is `unrecognised` for one that nobody knows.
+def headset(recognize_as: str, opponent_name: str, headsets: tuple[str, ...]) -> str | None:
+    """The headset whose policy the opponent is taken to have; None for one that is not recognised.
 
     Names are compared without case, spaces and punctuation, and a program's name may go on: TroutBot is Trout.
     """
     if recognize_as == "none":
-        return unrecognised
+        return None
     wanted = _bare(opponent_name if recognize_as == "auto" else recognize_as)
     known = {_bare(name): name for name in headsets}
     found = known.get(wanted)
     if found is None and recognize_as == "auto":
         starts = [name for name in known if name and wanted.startswith(name)]
         found = known[max(starts, key=len)] if starts else None
-    return found or unrecognised
+    return found
 
 
 def _bare(name: str) -> str:

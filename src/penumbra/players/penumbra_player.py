@@ -17,6 +17,7 @@ import numpy as np
 from penumbra.core import MOVE, SENSE, START_FEN, GameRecord, ImpossibleObservation, Infostates
 from penumbra.dsmcp import Agent, Decision, Settings
 from penumbra.dsmcp.domain import Evaluator, Legal
+from penumbra.players.opponent_model import OpponentModel
 from penumbra.players.presets import DEFAULT, PRESETS, Preset
 from penumbra.players.recording import decision_to_json
 from penumbra.players.recovery import Trail, observed, recovered
@@ -38,17 +39,17 @@ WORK_TO_RECOVER = 500_000  # states moved on by a step, where a node budget rath
 class PenumbraPlayer:
     """One side of a game.
 
+    `evaluators` is one for everything, or makes two when a game starts: for playouts and for the belief.
     `seconds` or `nodes` bound each step. Once told the time, the player shares it out and keeps to it whatever the
     bounds are. `ponder` lets it refill beliefs while the opponent thinks. `record` keeps every decision for JSON.
     """
 
     def __init__(
         self,
-        evaluator: Evaluator | Callable[[], Evaluator],
+        evaluators: Evaluator | Callable[[], tuple[Evaluator, Evaluator]],
         settings: Settings | None = None,
         root: RootSettings | None = None,
         *,
-        belief_evaluator: Callable[[], Evaluator] | None = None,
         name: str = "Penumbra",
         seconds: float | None = None,
         nodes: int | None = None,
@@ -73,8 +74,7 @@ class PenumbraPlayer:
         self.recorded: list[dict[str, Any]] = []
         self.recoveries: list[str] = []  # impossible observations so far
         self.faults: list[str] = []  # of the search, each survived
-        self._evaluator = evaluator
-        self._belief_evaluator = belief_evaluator
+        self._evaluators = evaluators
         self._agent: Agent[Situation, Infostates] | None = None
         self._trail = Trail(self.settings.ell)
         self._timed = seconds is not None
@@ -103,14 +103,15 @@ class PenumbraPlayer:
         self.stop()
         situation, particles = rbc.start(color, fen)
         self._judgement = RootJudgement(self.root_settings)
+        playouts, belief = self._make_evaluators()
         self._agent = Agent(
             ReconBlindChess(),
-            self._make_evaluator(),
+            playouts,
             self.settings,
             situation,
             particles,
             self._judgement,
-            None if self._belief_evaluator is None else self._belief_evaluator(),
+            belief,
         )
         self._trail = Trail(self.settings.ell)
         self.time.start()
@@ -143,6 +144,8 @@ class PenumbraPlayer:
         self._observe(Sensed(square, tuple(contents)), 0 if square is None else square)
 
     def choose_move(self, actions: Sequence[int]) -> int:
+        if not self.time.haste():
+            self.recognise()
         return self._choose(actions)
 
     def moved(self, requested: int, taken: int, capture: int | None) -> None:
@@ -165,6 +168,18 @@ class PenumbraPlayer:
 
     # -- choosing
 
+    def recognise(self) -> None:
+        """Before a move: what our sense has told of the opponent's move says which headset it plays like."""
+        if self.model is not None:
+            self.agent.stop_pondering()
+            self.model.learn(self.agent.belief)
+
+    @property
+    def model(self) -> OpponentModel | None:
+        """Of an opponent that is not recognised by its name, where there are several headsets to choose from."""
+        evaluator = self.agent.belief.evaluator
+        return evaluator if isinstance(evaluator, OpponentModel) else None
+
     def _choose(self, actions: Sequence[int]) -> int:
         """The search's choice; where it fails, or chooses what is not listed, some action that is."""
         self.agent.stop_pondering()
@@ -177,7 +192,10 @@ class PenumbraPlayer:
             self.turns.append(self._turn)
             if self.record:
                 particles = self.agent.belief.current.particles
-                self.recorded.append(decision_to_json(decision, self.situation, particles, self._turn, self.color))
+                told = decision_to_json(decision, self.situation, particles, self._turn, self.color)
+                if self.model is not None:
+                    told["opponent"] = self.model.shares()
+                self.recorded.append(told)
             if self.situation.kind == SENSE or decision.action in actions:
                 return decision.action
             log.error("turn %d: action %d is not listed", self._turn, decision.action)
@@ -269,7 +287,8 @@ class PenumbraPlayer:
         agent.stop_pondering()
         agent.belief.start(after, agent.domain.singletons(None, after, rows, self.settings.ell, seed))
 
-    def _make_evaluator(self) -> Evaluator:
-        if hasattr(self._evaluator, "evaluate"):
-            return cast(Evaluator, self._evaluator)
-        return self._evaluator()
+    def _make_evaluators(self) -> tuple[Evaluator, Evaluator]:
+        if hasattr(self._evaluators, "evaluate"):
+            evaluator = cast(Evaluator, self._evaluators)
+            return evaluator, evaluator
+        return self._evaluators()

@@ -22,7 +22,8 @@ class Preset:
     root: RootSettings = field(default_factory=RootSettings)
     policy: tuple[str, ...] = ("Top",)  # π: the first of these that the network has
     value: str = "All"  # ν
-    unrecognised: str = "Top"  # τ̂ of an opponent whom nobody recognises, in the belief
+    # τ̂ of an opponent that is not recognised, in the belief; several are weighed by behaviour (opponent_model.py)
+    unrecognised: tuple[str, ...] = ("Top",)
     replies: tuple[str, ...] = ()  # τ̂ in playouts, the first that the network has; none: the same as in the belief
 
 
@@ -38,9 +39,11 @@ PRESETS: Mapping[str, Preset] = {
             refill="current",
             adapt=True,
             weigh_ended=True,
+            belief_temperature=1.5,
         ),
         RootSettings(prudence=4.0, reckless=0.15, repetition_decay=0.5, engine_weight=64.0),
         policy=("Penumbra", "Top"),
+        unrecognised=("All", "Top", "Penumbra"),
     ),
     **{name: Preset(settings) for name, settings in PAPER.items()},
 }

@@ -7,13 +7,17 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from penumbra.dsmcp import Settings
 from penumbra.dsmcp.domain import Evaluator
-from penumbra.network.choice import network_evaluator
+from penumbra.network.choice import network_evaluator, network_headsets
 from penumbra.network.heuristic import HeuristicEvaluator
+from penumbra.network.weights import WeightsError
 from penumbra.players.configuration import Configuration, from_table, headset
 from penumbra.players.hunter import Hunter
 from penumbra.players.kinds import KINDS, make_player
+from penumbra.players.opponent_model import OpponentModel
 from penumbra.players.penumbra_player import STATE_CAP, PenumbraPlayer
 from penumbra.players.player import Player
 from penumbra.players.presets import DEFAULT, PRESETS
@@ -62,17 +66,13 @@ def make_with_settings(kind: str, seed: int, settings: Mapping[str, Any]) -> Pla
 def make_penumbra(configuration: Configuration) -> PenumbraPlayer:
     """Penumbra as configured. Its evaluator is made when a game starts and the opponent's name is known."""
 
-    def evaluator() -> Evaluator:
-        return make_evaluator(configuration, player.opponent_name)
-
-    def belief_evaluator() -> Evaluator:
-        return make_evaluator(configuration, player.opponent_name, belief=True)
+    def evaluators() -> tuple[Evaluator, Evaluator]:
+        return make_evaluators(configuration, player.opponent_name)
 
     player = PenumbraPlayer(
-        evaluator,
+        evaluators,
         fitted(configuration.dsmcp(), configuration),
         configuration.root_settings(),
-        belief_evaluator=belief_evaluator,
         name="Penumbra" + ("" if configuration.preset == DEFAULT else configuration.preset.capitalize()),
         seconds=configuration.seconds,
         nodes=configuration.nodes,
@@ -101,20 +101,38 @@ def fitted(settings: Settings, configuration: Configuration) -> Settings:
     return settings.replace(**sizes)
 
 
-def make_evaluator(configuration: Configuration, opponent_name: str, belief: bool = False) -> Evaluator:
-    """π and ν, and τ̂ of the headset that stands for this opponent, in the belief or in playouts.
+def make_evaluators(configuration: Configuration, opponent_name: str) -> tuple[Evaluator, Evaluator]:
+    """For playouts and for the belief: π and ν, and τ̂ of the headset, or headsets, that stand for this opponent.
 
     The heuristic has one policy for everybody.
     """
     if configuration.evaluator == "heuristic":
-        return HeuristicEvaluator()
+        return HeuristicEvaluator(), HeuristicEvaluator()
     preset = PRESETS[configuration.preset]
+
+    def evaluator(opponent: str) -> Evaluator:
+        value = configuration.value or preset.value
+        return network_evaluator(configuration.weights, configuration.device, opponent, configuration.policies(), value)
+
+    headsets = network_headsets(configuration.weights, configuration.device)
+    known = headset(configuration.recognize_as, opponent_name, headsets)
     replies = preset.replies if configuration.replies is None else (configuration.replies,)
+    reply = next((name for name in replies if name in headsets), None)
+    unrecognised = configuration.unrecognised_headsets()
+    missing = [name for name in unrecognised if name not in headsets]
+    if missing and configuration.unrecognised is not None:
+        raise WeightsError(f"unrecognised: there is no headset {missing[0]!r}; there are {', '.join(headsets)}")
+    opponents = [known] if known else [name for name in unrecognised if name in headsets]
+    believed, replying = opponent_evaluators(
+        {name: evaluator(name) for name in opponents or unrecognised[:1]}, configuration.seed
+    )
+    return (replying if reply is None else evaluator(reply)), believed
 
-    def recognise(headsets: tuple[str, ...]) -> str:
-        known = [] if belief else [name for name in replies if name in headsets]
-        unrecognised = configuration.unrecognised or preset.unrecognised
-        return known[0] if known else headset(configuration.recognize_as, opponent_name, headsets, unrecognised)
 
-    value = configuration.value or preset.value
-    return network_evaluator(configuration.weights, configuration.device, recognise, configuration.policies(), value)
+def opponent_evaluators(evaluators: Mapping[str, Evaluator], seed: int | None) -> tuple[Evaluator, Evaluator]:
+    """For the belief and for replies: the only one, or a mixture weighed by behaviour."""
+    if len(evaluators) == 1:
+        (only,) = evaluators.values()
+        return only, only
+    model = OpponentModel(evaluators, np.random.default_rng(seed))
+    return model, model.replies

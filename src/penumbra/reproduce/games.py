@@ -107,6 +107,6 @@ def recognised(players: Sequence[str], headsets: Sequence[str]) -> dict[str, tup
     found: dict[str, list[str]] = {}
     for player in players:
         name = headset("auto", player, tuple(headsets))
-        if name != "Top":
+        if name is not None:
             found.setdefault(name, []).append(player)
     return {name: tuple(found[name]) for name in headsets if name in found}
