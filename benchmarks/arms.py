@@ -20,13 +20,13 @@ from pathlib import Path
 
 import numpy as np
 
-from penumbra.arena.archive import Archive
 from penumbra.core import MOVE, Game, GameRecord, Infostates, NodeTable, set_threads
 from penumbra.dsmcp.agent import Agent
 from penumbra.dsmcp.playouts import Budget, Root, Search, final_choice, policy_choice
 from penumbra.dsmcp.settings import PRESETS, Settings
-from penumbra.players.configuration import Configuration
-from penumbra.players.penumbra_player import PenumbraPlayer
+from penumbra.games.archive import Archive
+from penumbra.players.penumbra.configuration import Configuration
+from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.registry import make_penumbra
 from penumbra.rbc.actions import code_to_action
 from penumbra.rbc.domain import Situation

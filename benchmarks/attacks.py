@@ -13,10 +13,10 @@ import argparse
 import numpy as np
 
 from penumbra.dsmcp.domain import Features, Floats, Legal
-from penumbra.network.heuristic import HeuristicEvaluator
-from penumbra.players.attacker import SCRIPTS, Attacker, AttackerSettings
-from penumbra.players.configuration import Configuration
-from penumbra.players.penumbra_player import PenumbraPlayer
+from penumbra.network.heuristic_evaluator import HeuristicEvaluator
+from penumbra.players.opponents.attacker import SCRIPTS, Attacker, AttackerSettings
+from penumbra.players.penumbra.configuration import Configuration
+from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.player import play_game
 from penumbra.players.registry import fitted
 

@@ -25,13 +25,13 @@ from penumbra.dsmcp.domain import Evaluator, Ints, Legal
 from penumbra.dsmcp.root_policy import AtRoot
 from penumbra.interop.game_files import read_games
 from penumbra.interop.stockfish import find_stockfish
-from penumbra.network.choice import network_evaluator
-from penumbra.players.root.engine_opinion import EngineOpinion, state_weights, win_probabilities
+from penumbra.network.loading import network_evaluator
+from penumbra.players.penumbra.root.engine_opinion import EngineOpinion, state_weights, win_probabilities
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import code_to_action, code_to_uci, view_code
 from penumbra.rbc.domain import ReconBlindChess, Situation
 from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
-from penumbra.rbc.replaying import replay
+from penumbra.rbc.walk import replay
 
 CAP = 20_000
 MOST = 1000  # centipawns that one move can lose

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from penumbra import core
-from penumbra.arena.archive import Archive
 from penumbra.core import Game, GameRecord
+from penumbra.games.archive import Archive
 from penumbra.rbc.actions import code_to_action
 from penumbra.rbc.domain import DANGER_STATES
 from penumbra.rbc.tracker import ImpossibleObservation, Tracker

@@ -17,7 +17,7 @@ from penumbra.core import MOVE, PASS, START_FEN, StateSet, advance, set_threads,
 from penumbra.dsmcp import Settings
 from penumbra.dsmcp.domain import Legal
 from penumbra.network.architecture import Architecture
-from penumbra.network.heuristic import HeuristicEvaluator
+from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.network.model import Network
 from penumbra.network.torch_evaluator import TorchEvaluator
 

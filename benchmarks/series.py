@@ -43,12 +43,12 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from penumbra.arena.table import Clock
-from penumbra.arena.table import play as play_game
+from penumbra.arena.game_loop import Clock
+from penumbra.arena.game_loop import play as play_game
 from penumbra.core import set_threads
-from penumbra.interop.foreign import ForeignPlayer, find_python
+from penumbra.interop.isolated_player import ForeignPlayer, find_python
 from penumbra.players import registry
-from penumbra.players.penumbra_player import PenumbraPlayer
+from penumbra.players.penumbra.player import PenumbraPlayer
 
 
 def play(job: dict[str, Any]) -> dict[str, Any]:

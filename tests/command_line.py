@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from penumbra.cli import main
+from penumbra.commands.main import main
 
 
 @dataclass(frozen=True)

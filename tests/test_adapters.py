@@ -14,8 +14,8 @@ from reconchess.bots.random_bot import RandomBot
 from penumbra.core import Game
 from penumbra.interop.adapters import AdaptedPlayer, NotAnAction, ReconchessPlayer, reconchess_class
 from penumbra.interop.history import history_to_record
+from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.player import play_game
-from penumbra.players.random_player import RandomPlayer
 from penumbra.rbc.actions import view, view_code
 
 

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 import penumbra
-from penumbra import analysis
+from penumbra.commands.analyse import lines
 from penumbra.core import Game, GameRecord
 from penumbra.interop.history import read_record, write_record
-from penumbra.players.configuration import Configuration
-from penumbra.players.hunter import Hunter
+from penumbra.players.opponents.hunter import Hunter
+from penumbra.players.opponents.random_player import RandomPlayer
+from penumbra.players.penumbra.configuration import Configuration
+from penumbra.players.penumbra.recording import belief_marginals, set_marginals
 from penumbra.players.player import play_game
-from penumbra.players.random_player import RandomPlayer
-from penumbra.players.recording import belief_marginals, set_marginals
 from penumbra.players.registry import make_penumbra
 from penumbra.rbc.actions import parse_action, parse_square
-from penumbra.terminal.analyse import lines
+from penumbra.review import analysis
 from tests.test_cli import run
 
 BELIEF = (

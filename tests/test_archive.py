@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from penumbra.arena.archive import Archive, ArchivedGame, ArchiveError, NewGame, find_problem, is_validation
-from penumbra.arena.tracking import track
-from penumbra.arena.verify import verify, verify_tracking
 from penumbra.core import Game, GameRecord
+from penumbra.games.archive import Archive, ArchivedGame, ArchiveError, NewGame, find_problem, is_validation
+from penumbra.games.tracking import track
+from penumbra.games.verification import verify, verify_tracking
 from penumbra.interop.game_files import find_files, read_games, to_json, write_games
 from penumbra.interop.history_json import GameFileError
+from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.player import play_game
-from penumbra.players.random_player import RandomPlayer
 from tests.command_line import penumbra
 
 REAL_GAMES = Path(__file__).parent / "data" / "real_games.jsonl"
@@ -87,7 +87,7 @@ def test_games_by_player_source_and_split(file: Path) -> None:
 
 
 def test_more_games_than_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
-    monkeypatch.setattr("penumbra.arena.archive.PAGE", 7)
+    monkeypatch.setattr("penumbra.games.archive.PAGE", 7)
     with Archive.open(file) as archive:
         assert [game.settings["i"] for game in archive.games()] == list(range(30))
 

@@ -14,13 +14,13 @@ from typing import Any
 import chess
 import pytest
 
-from penumbra import cli
 from penumbra.bench import belief, belief_score
 from penumbra.bench.belief import BeliefRow, Plan, bootstrap, read_records, rows_of, tau, walk
 from penumbra.bench.belief_score import MIXED, Comparison, compare
+from penumbra.commands import main
 from penumbra.core import MOVE, SENSE, Infostates
 from penumbra.dsmcp import Agent
-from penumbra.players.configuration import Configuration
+from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.domain import Situation
 from tests.command_line import penumbra
 from tests.situations import real_records
@@ -316,6 +316,6 @@ def test_without_a_subject_everything_but_belief_is_measured(monkeypatch: pytest
         asked.append(name)
         return Module
 
-    monkeypatch.setattr(cli, "import_module", load)
+    monkeypatch.setattr(main, "import_module", load)
     assert penumbra("bench", "--json").stdout == "[]\n"
-    assert asked == [f"penumbra.bench.{subject}" for subject in cli.Subject if subject != "belief"]
+    assert asked == [f"penumbra.bench.{subject}" for subject in main.Subject if subject != "belief"]

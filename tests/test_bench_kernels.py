@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from penumbra import core
-from penumbra.bench import examples, middle_games, playouts, synopsis
-from penumbra.bench.middle_games import ELL, full_rows, full_situations, records
+from penumbra.bench import examples, playouts, synopsis
+from penumbra.training import sample_positions
+from penumbra.training.sample_positions import ELL, full_rows, full_situations, records
 
 
 def test_the_games_are_whole_and_follow_the_rules() -> None:
@@ -46,7 +47,7 @@ def test_the_agreed_rows_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synopsis, "BATCH", 40)
     monkeypatch.setattr(playouts, "BATCH", 40)
     monkeypatch.setattr(playouts, "SCALING_BATCH", 40)
-    monkeypatch.setattr(examples, "records", lambda: middle_games.records()[2:4])
+    monkeypatch.setattr(examples, "records", lambda: sample_positions.records()[2:4])
     before = core.threads()
     rows = [*synopsis.run(0.01), *playouts.run(0.01), *examples.run(0.01)]
     assert core.threads() == before

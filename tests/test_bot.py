@@ -18,8 +18,14 @@ from reconchess.bots.random_bot import RandomBot
 
 from penumbra.interop.adapters import ReconchessPlayer
 from penumbra.interop.history import read_record
-from penumbra.players.configuration import Configuration, ConfigurationError, from_environment, from_file, headset
-from penumbra.players.penumbra_player import PenumbraPlayer
+from penumbra.players.penumbra.configuration import (
+    Configuration,
+    ConfigurationError,
+    from_environment,
+    from_file,
+    headset,
+)
+from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.registry import make, make_penumbra, names
 from tests.rbc_server import Invitation, serving
 
@@ -255,8 +261,8 @@ def test_the_background_ends_with_the_game() -> None:
 
 
 def test_the_same_seed_and_nodes_play_the_same_game() -> None:
+    from penumbra.players.opponents.random_player import RandomPlayer
     from penumbra.players.player import play_game
-    from penumbra.players.random_player import RandomPlayer
 
     games = [
         play_game(make_penumbra(Configuration(nodes=100, seed=3, cap=2_000)), RandomPlayer(4)).record().to_bytes()

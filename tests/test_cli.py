@@ -14,9 +14,9 @@ import pytest
 import penumbra
 from penumbra.bench import states
 from penumbra.bench.report import Row, to_json
+from penumbra.commands.terminal.board import plain_board, rich_board
+from penumbra.commands.terminal.frames import frames_of
 from penumbra.interop.history import read_record
-from penumbra.terminal.board import plain_board, rich_board
-from penumbra.terminal.frames import frames_of
 
 ROOT = Path(__file__).parent.parent
 QUICK = ("--white", "hunter", "--black", "random", "--seed", "1")

@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from penumbra.arena.archive import Archive
-from penumbra.arena.mill import MillRoom
-from penumbra.arena.organiser import outset
+from penumbra.arena.game_loop import Clock, play
+from penumbra.arena.generate import MillRoom
 from penumbra.arena.population import Member, Population
-from penumbra.arena.table import Clock, play
-from penumbra.arena.tournament import read_tournament
-from penumbra.arena.verify import verify
+from penumbra.arena.tournament import outset
+from penumbra.arena.tournament_plan import read_tournament
 from penumbra.core import SENSE, START_FEN, Game, Infostates, StateSet, set_threads
 from penumbra.dsmcp.domain import Legal
+from penumbra.games.archive import Archive
+from penumbra.games.verification import verify
 from penumbra.network import weights
-from penumbra.network.choice import network_evaluator
+from penumbra.network.loading import network_evaluator
 from penumbra.players import registry
 from penumbra.players.player import Player
 from tests.server.scripted import page, server
@@ -61,7 +61,7 @@ def same_floating_point() -> bool:
     evaluator = network_evaluator("lite", "cpu", "All", ("Penumbra",), "All")
     priors, values = evaluator.evaluate(batch.synopsis(), Legal(*batch.legal(prune=False)), opponent=False)
     answer = np.asarray(priors, np.float32).tobytes() + np.asarray(values, np.float32).tobytes()
-    return digest(answer) == PLAYED["lite"]
+    return bool(digest(answer) == PLAYED["lite"])
 
 
 @pytest.mark.parametrize("game", PLAYED["games"], ids=lambda game: str(game["game"]))

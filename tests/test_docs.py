@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from penumbra.rbc.planes import PLANES
+from penumbra.rbc.synopsis import PLANES
 
 DOCS = Path(__file__).parent.parent / "docs"
 

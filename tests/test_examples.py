@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from penumbra import core
-from penumbra.arena.archive import is_validation
 from penumbra.core import Game, GameRecord
+from penumbra.games.archive import is_validation
 from penumbra.rbc.actions import PASS, parse_action, parse_square
 from penumbra.training.examples import (
     Examples,

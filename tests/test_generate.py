@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from penumbra.arena import mill
-from penumbra.arena.archive import Archive
-from penumbra.arena.mill import MillRoom, Progress, run
+from penumbra.arena import generate
+from penumbra.arena.generate import MillRoom, Progress, run
 from penumbra.arena.population import Member, Pairing, Population, PopulationError, read_population
-from penumbra.arena.verify import verify
 from penumbra.core import GameRecord
+from penumbra.games.archive import Archive
+from penumbra.games.verification import verify
 from tests.command_line import penumbra
 
 CONFIGS = Path(__file__).parent.parent / "configs"
@@ -55,7 +55,7 @@ def config(tmp_path: Path, games: int = 40, workers: int = 2, ply_limit: int = 4
 
 
 def command(file: Path, archive: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "penumbra.arena.generate", str(file), "--archive", str(archive), *more]
+    return [sys.executable, "-m", "penumbra.arena.generate_main", str(file), "--archive", str(archive), *more]
 
 
 def environment(*first: Path) -> dict[str, str]:
@@ -160,8 +160,8 @@ def test_a_game_that_was_made_before_counts_as_done(tmp_path: Path) -> None:
     progress = Progress(3, 0)
     with Archive.create(tmp_path / "games.db") as archive:
         for number in range(3):
-            milled = mill.Milled(record.to_bytes(), 0.1)
-            mill._keep(archive, population.identity(), population.pairing(number), milled, progress)
+            milled = generate.Milled(record.to_bytes(), 0.1)
+            generate._keep(archive, population.identity(), population.pairing(number), milled, progress)
         assert (len(archive), progress.new, progress.done) == (1, 1, 3)
         assert archive.made(population.identity()) == {0, 1, 2}
 
@@ -183,7 +183,7 @@ def test_a_player_that_fails_is_told_of_and_its_games_are_not_kept(
     progress = Progress(3, 0)
     with pytest.raises(ValueError, match=r"the first 20 games failed; game 19: "):
         for number in range(30):
-            mill._note_failure(progress, f"game {number}: {milled.trouble}")
+            generate._note_failure(progress, f"game {number}: {milled.trouble}")
 
 
 def test_penumbra_is_a_member_like_others(tmp_path: Path) -> None:

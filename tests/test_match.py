@@ -18,19 +18,19 @@ import chess.engine
 import pytest
 
 from penumbra.arena.entrants import Bench, Entrant, entrant
+from penumbra.arena.game_loop import Clock, Table, play
 from penumbra.arena.imitations import planned
 from penumbra.arena.match import Match, run, to_json
+from penumbra.arena.pool import Pool
 from penumbra.arena.score import GameResult, Score, wilson
 from penumbra.arena.sprt import Sprt
-from penumbra.arena.table import Clock, Table, play
-from penumbra.arena.workers import Pool
 from penumbra.core import Game, GameRecord
-from penumbra.interop.foreign import ForeignFault, ForeignPlayer
 from penumbra.interop.history import read_record
+from penumbra.interop.isolated_player import ForeignFault, ForeignPlayer
 from penumbra.interop.limited_trout import LimitedEngine, limit_from_environment
 from penumbra.interop.stockfish import find_stockfish
-from penumbra.players.configuration import Configuration
-from penumbra.players.random_player import RandomPlayer
+from penumbra.players.opponents.random_player import RandomPlayer
+from penumbra.players.penumbra.configuration import Configuration
 from tests.command_line import penumbra
 from tests.test_cli import run as command
 from tests.workshop import Task, Workshop

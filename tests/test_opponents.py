@@ -18,19 +18,18 @@ from reconchess.bots.attacker_bot import QUICK_ATTACKS, AttackerBot
 from penumbra import core
 from penumbra.core import Game, StateSet
 from penumbra.players import registry
-from penumbra.players.attacker import SCRIPTS, Attacker
-from penumbra.players.engine import NativeEngine, in_check, requests
-from penumbra.players.kinds import KINDS, make_player
-from penumbra.players.la_salle import LaSalle, LaSalleSettings
-from penumbra.players.openings import OPENINGS
-from penumbra.players.opponent_settings import OpponentSettingsError
-from penumbra.players.oracle import Oracle
-from penumbra.players.piece_clouds import KING, PieceClouds
+from penumbra.players.opponents.attacker import SCRIPTS, Attacker
+from penumbra.players.opponents.engine import NativeEngine, in_check, requests
+from penumbra.players.opponents.kinds import KINDS, make_player
+from penumbra.players.opponents.la_salle import LaSalle, LaSalleSettings
+from penumbra.players.opponents.openings import OPENINGS
+from penumbra.players.opponents.oracle import Oracle
+from penumbra.players.opponents.piece_clouds import KING, PieceClouds
+from penumbra.players.opponents.random_player import RandomPlayer
+from penumbra.players.opponents.settings import OpponentSettingsError
+from penumbra.players.opponents.tracking_player import TrackingPlayer
+from penumbra.players.opponents.trout import Trout, TroutSettings
 from penumbra.players.player import Player, play_game
-from penumbra.players.random_player import RandomPlayer
-from penumbra.players.tracking_player import TrackingPlayer
-from penumbra.players.trout import Trout, TroutSettings
-from penumbra.players.windows import INNER_SQUARES, boards, sense_groups
 from penumbra.rbc.actions import (
     PASS,
     action_to_code,
@@ -40,6 +39,7 @@ from penumbra.rbc.actions import (
     sense_window,
     uci_to_code,
 )
+from penumbra.rbc.sense_partitions import INNER_SQUARES, boards, sense_groups
 from penumbra.rbc.tracker import Tracker
 from tests.oracles.chi_square import upper_limit
 
@@ -167,7 +167,7 @@ def test_opponents_need_no_chess_package() -> None:
 import sys
 for name in ("chess", "reconchess", "typer", "rich", "matplotlib", "torch"):
     sys.modules[name] = None
-from penumbra.players.kinds import KINDS, make_player
+from penumbra.players.opponents.kinds import KINDS, make_player
 from penumbra.players.player import play_game
 print(len(KINDS), play_game(make_player("trout", 1), make_player("random", 1)).reason)
 """

@@ -15,16 +15,16 @@ from pathlib import Path
 import pytest
 
 import penumbra
-from penumbra.arena import organiser
-from penumbra.arena.archive import Archive
 from penumbra.arena.entrants import entrant, loaded_in_python
+from penumbra.arena.game_loop import Clock
 from penumbra.arena.match import GameRoom, Match, run, steps
 from penumbra.arena.score import GameResult
-from penumbra.arena.table import Clock
-from penumbra.arena.tournament import TournamentError, read_tournament
+from penumbra.arena.tournament import run as run_tournament
+from penumbra.arena.tournament_plan import TournamentError, read_tournament
 from penumbra.core import GameRecord
+from penumbra.games.archive import Archive
 from penumbra.interop.history import read_record
-from penumbra.players.configuration import Configuration, from_table, to_table
+from penumbra.players.penumbra.configuration import Configuration, from_table, to_table
 from tests.test_cli import run as command
 from tests.test_match import write_bot
 
@@ -168,7 +168,7 @@ def test_its_process_ends_with_the_match_even_behind_a_shell(tmp_path: Path) -> 
     )
     python = write_python(tmp_path / "python", f"PYTHONPATH={SOURCE.parent}", f'{sys.executable} "$@"')
     code = f"""
-        from penumbra.interop.foreign import ForeignPlayer
+        from penumbra.interop.isolated_player import ForeignPlayer
         ForeignPlayer({str(bot)!r}, python={str(python)!r}).start(True, "8/8/8/8/8/8/8/K6k w - - 0 1")
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -257,8 +257,8 @@ def test_a_tournament_with_another_python_goes_on_where_it_stopped(other: Path, 
     old = tournament.players[1]
     assert old.installation is not None and old.installation.player == "Trout"  # Penumbra's kind, not reconchess' own
     with Archive.create(tmp_path / "games.db") as archive:
-        assert organiser.run(tournament, archive).played == 2
-        assert organiser.run(read_tournament(path), archive).played == 0
+        assert run_tournament(tournament, archive).played == 2
+        assert run_tournament(read_tournament(path), archive).played == 0
         games = list(archive.games())
     assert {game.white for game in games} == {"New", "Old"}
     assert all(game.settings["reason"] in ("king capture", "move limit") for game in games)

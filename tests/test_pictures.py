@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from penumbra.cli import main
+from penumbra.commands.main import main
 from penumbra.core import MOVE, SENSE, Infostates
 from penumbra.interop.history import read_record
-from penumbra.pictures.board import _shape
-from penumbra.pictures.moments import find_moment
-from penumbra.pictures.planes import COLORS, COLUMNS, ROWS, SORTS
-from penumbra.pictures.situation import _shares
 from penumbra.rbc.actions import parse_square
-from penumbra.rbc.planes import PLANES
+from penumbra.rbc.synopsis import PLANES
+from penumbra.review.pictures.board import _shape
+from penumbra.review.pictures.moments import find_moment
+from penumbra.review.pictures.planes import COLORS, COLUMNS, ROWS, SORTS
+from penumbra.review.pictures.situation import _shares
 from penumbra.training.examples import ExampleSettings, make_examples
 from tests.situations import moments, real_games, real_records
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from penumbra.rbc.planes import PLANES, Sort
+from penumbra.rbc.synopsis import PLANES, Sort
 
 PAPER = Path(__file__).parent / "data" / "paper_planes.txt"
 

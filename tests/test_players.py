@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from penumbra.core import Game, StateSet
-from penumbra.players.hunter import Hunter, attack_probabilities, path
+from penumbra.players.opponents.hunter import Hunter, attack_probabilities, path
+from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.player import play_game
-from penumbra.players.random_player import RandomPlayer
 from penumbra.rbc.actions import parse_square, uci_to_code, view, view_code
 
 
@@ -117,9 +117,9 @@ def test_games_are_made_without_any_chess_package() -> None:
 import sys
 for name in ("chess", "reconchess", "typer", "rich", "matplotlib"):
     sys.modules[name] = None
-from penumbra.players.hunter import Hunter
+from penumbra.players.opponents.hunter import Hunter
 from penumbra.players.player import play_game
-from penumbra.players.random_player import RandomPlayer
+from penumbra.players.opponents.random_player import RandomPlayer
 print(play_game(Hunter(1), RandomPlayer(1)).reason)
 """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

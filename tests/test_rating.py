@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from penumbra.arena.archive import Archive, NewGame, results_of
-from penumbra.arena.rating import SCALE, Result, rate
 from penumbra.core import GameRecord
+from penumbra.games.archive import Archive, NewGame, results_of
+from penumbra.games.ratings import SCALE, Result, rate
 from tests.command_line import penumbra
 
 EVIDENCE = "PENUMBRA_EVIDENCE" in os.environ

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from penumbra.arena.archive import Archive
-from penumbra.arena.organiser import Standing, games_of, run
 from penumbra.arena.ray_pool import ClusterLost, RayPool, ray_players
-from penumbra.arena.tournament import Tournament
+from penumbra.arena.tournament import Standing, games_of, run
+from penumbra.arena.tournament_plan import Tournament
+from penumbra.games.archive import Archive
 from tests.command_line import penumbra
 from tests.test_tournament import config, contents, quick
 from tests.workshop import Task, Workshop

@@ -11,11 +11,20 @@ import pytest
 from penumbra.core import MOVE, SENSE, Game, ImpossibleObservation, Memory, StateSet
 from penumbra.dsmcp import Settings
 from penumbra.dsmcp.domain import Features, Floats, Legal
-from penumbra.network.heuristic import HeuristicEvaluator
-from penumbra.players.penumbra_player import PenumbraPlayer
+from penumbra.network.heuristic_evaluator import HeuristicEvaluator
+from penumbra.players.opponents.random_player import RandomPlayer
+from penumbra.players.penumbra.player import PenumbraPlayer
+from penumbra.players.penumbra.recovery import (
+    KING,
+    THEIR_KING,
+    Trail,
+    arrange,
+    observed,
+    read_board,
+    recovered,
+    write_fen,
+)
 from penumbra.players.player import play_game
-from penumbra.players.random_player import RandomPlayer
-from penumbra.players.recovery import KING, THEIR_KING, Trail, arrange, observed, read_board, recovered, write_fen
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import parse_square, uci_to_code, view
 from penumbra.rbc.domain import Situation
@@ -198,7 +207,7 @@ def test_the_player_goes_on_after_an_impossible_observation(wrong: str, caplog: 
     white, black, game = player(4), RandomPlayer(2), Game()
     white.start(True)
     black.start(False, game.fen())
-    with caplog.at_level(logging.WARNING, logger="penumbra.players.penumbra_player"):
+    with caplog.at_level(logging.WARNING, logger="penumbra.players.penumbra.player"):
         for turn in range(8):
             now = turn == 3
             white.opponent_moved(square("a1") if now and wrong == "capture" else game.capture)
@@ -239,7 +248,7 @@ def test_the_player_survives_a_cap_far_too_small() -> None:
 def test_with_a_node_budget_and_no_clock_recovery_does_not_depend_on_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     records = []
     for seconds in (0.0, 100.0):
-        monkeypatch.setattr("penumbra.players.time_control.UNTIMED_STEP", seconds)
+        monkeypatch.setattr("penumbra.players.penumbra.time_control.UNTIMED_STEP", seconds)
         settings = Settings(b=8, n_particles=32, table_entries=4096, seed=6)
         player = PenumbraPlayer(HeuristicEvaluator(), settings, nodes=20, cap=30)
         records.append(play_game(player, RandomPlayer(3), Game(None, full_turn_limit=15)).record().to_bytes())

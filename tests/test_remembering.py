@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from penumbra.dsmcp.domain import Features, Floats, Legal
-from penumbra.network import remembering
-from penumbra.network.choice import policy_evaluator
-from penumbra.network.remembering import Remembering
+from penumbra.network import cache
+from penumbra.network.cache import Remembering
+from penumbra.network.loading import policy_evaluator
 
 
 class Counting:
@@ -51,7 +51,7 @@ def test_the_same_answers_and_nothing_twice() -> None:
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembering, "MOST", 20)
+    monkeypatch.setattr(cache, "MOST", 20)
     counting = Counting()
     memory = Remembering(counting)
     rng = np.random.default_rng(1)

@@ -13,11 +13,11 @@ from penumbra import core
 from penumbra.core import KING_TAKEN, START_FEN, Game, StateSet
 from penumbra.interop import stockfish, uci
 from penumbra.interop.stockfish import StockfishEngine, find_stockfish, running
-from penumbra.players.engine import FAR, requests
-from penumbra.players.kinds import KINDS, make_player
-from penumbra.players.opponent_settings import EngineSettings, OpponentSettingsError
+from penumbra.players.opponents.engine import FAR, requests
+from penumbra.players.opponents.kinds import KINDS, make_player
+from penumbra.players.opponents.random_player import RandomPlayer
+from penumbra.players.opponents.settings import EngineSettings, OpponentSettingsError
 from penumbra.players.player import play_game
-from penumbra.players.random_player import RandomPlayer
 from penumbra.rbc.actions import action_name
 from tests.command_line import penumbra
 

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from penumbra import core
-from penumbra.rbc.planes import PLANES
+from penumbra.rbc.synopsis import PLANES
 from tests.kernels import batch, memory_of, squares
 from tests.oracles.synopsis import MOVE, SENSE, Context, synopsis
 from tests.situations import SCALE, Known, known, random_steps, real_games, rows_of

@@ -5,7 +5,7 @@ import random
 import chess
 import pytest
 
-from penumbra.rbc.planes import PLANES
+from penumbra.rbc.synopsis import PLANES
 from tests.oracles.positions import random_placement, random_walk
 from tests.oracles.synopsis import MOVE, SENSE, Context, bit, synopsis, union
 from tests.oracles.walks import Step, walk

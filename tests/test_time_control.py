@@ -8,12 +8,12 @@ import time
 
 import pytest
 
-from penumbra.arena.table import Clock, play
+from penumbra.arena.game_loop import Clock, play
 from penumbra.dsmcp import Settings
-from penumbra.network.heuristic import HeuristicEvaluator
-from penumbra.players.penumbra_player import PenumbraPlayer
-from penumbra.players.random_player import RandomPlayer
-from penumbra.players.time_control import SMALL_SET, UNTIMED_STEP, TimeControl
+from penumbra.network.heuristic_evaluator import HeuristicEvaluator
+from penumbra.players.opponents.random_player import RandomPlayer
+from penumbra.players.penumbra.player import PenumbraPlayer
+from penumbra.players.penumbra.time_control import SMALL_SET, UNTIMED_STEP, TimeControl
 
 
 class World:

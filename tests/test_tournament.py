@@ -18,17 +18,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from penumbra.arena import organiser
-from penumbra.arena.archive import Archive, ArchivedGame
 from penumbra.arena.entrants import Entrant
+from penumbra.arena.game_loop import Clock
 from penumbra.arena.match import GameRoom, Job
-from penumbra.arena.organiser import ReplayRoom, games_of, outset, run
 from penumbra.arena.report import page
 from penumbra.arena.score import GameResult
-from penumbra.arena.table import Clock
-from penumbra.arena.tournament import Tournament, TournamentError, read_tournament
-from penumbra.arena.verify import verify
-from penumbra.terminal.tournament import standing_table
+from penumbra.arena.tournament import ReplayRoom, Standing, games_of, outset, run
+from penumbra.arena.tournament_plan import Tournament, TournamentError, read_tournament
+from penumbra.commands.tournament import standing_table
+from penumbra.games.archive import Archive, ArchivedGame
+from penumbra.games.verification import verify
 from tests.command_line import penumbra
 from tests.test_match import write_bot
 
@@ -172,7 +171,7 @@ def test_many_games_take_no_more_memory_or_files(tmp_path: Path) -> None:
     seen: list[list[tuple[int, int]]] = []
     others = set(_children(os.getpid()))  # what earlier tests have left
 
-    def look(standing: organiser.Standing) -> None:
+    def look(standing: Standing) -> None:
         if standing.played in (standing.target // 2, standing.target - 2):  # the last is played by one of the workers
             workers = sorted(int(pid) for pid in _children(os.getpid()) if pid not in others)
             seen.append([_held(pid) for pid in (os.getpid(), *workers)])
@@ -226,7 +225,7 @@ def test_by_the_papers_rule_a_game_with_an_error_is_played_again(tmp_path: Path,
 def test_a_player_that_always_fails_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bot = write_bot(tmp_path, "broken", "choose_move(self, m, s)", "raise KeyError('no idea')")
     room = ReplayRoom(1)
-    monkeypatch.setattr(organiser, "REPLAYS", 3)
+    monkeypatch.setattr("penumbra.arena.tournament.REPLAYS", 3)
     job = Job(0, True, Entrant("Broken", str(bot), keep=True), Entrant("random"), Clock(None), 1)
     with pytest.raises(RuntimeError, match="3 games in a row ended by errors, the last by crash: choose_move: Key"):
         room.do(job)
@@ -448,7 +447,7 @@ def test_the_live_table_has_everybody(tmp_path: Path) -> None:
     console.print(standing_table(standing))
     text = console.export_text()
     assert all(name in text for name in ("Wild", "Hasty", "Other", "3 of 3 games"))
-    apart = organiser.Standing(3, results=Counter({("Ann", "Bob", True): 2, ("Cid", "Dot", None): 1}))
+    apart = Standing(3, results=Counter({("Ann", "Bob", True): 2, ("Cid", "Dot", None): 1}))
     console.print(standing_table(apart))  # nobody can be rated yet
     text = console.export_text()
     assert all(name in text for name in ("Ann", "Bob", "Cid", "Dot"))

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from penumbra.arena.archive import Archive
-from penumbra.arena.mill import run
+from penumbra.arena.game_loop import Clock, play
+from penumbra.arena.generate import run
 from penumbra.arena.population import Member, Population
-from penumbra.arena.table import Clock, play
-from penumbra.arena.verify import verify
-from penumbra.arena.visits import Searched, pack, searches_of, unpack
 from penumbra.core import Game
+from penumbra.games.archive import Archive
+from penumbra.games.verification import verify
+from penumbra.games.visits import Searched, pack, searches_of, unpack
 from penumbra.players import registry
-from penumbra.players.penumbra_player import PenumbraPlayer
+from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.rbc.actions import SENSES
 from penumbra.training.examples import ExampleSettings, make_examples
 

@@ -74,7 +74,7 @@ NB_MODULE(PENUMBRA_MODULE, m) {
           nb::sig("def __init__(self, width: int, blocks: list[typing.Any], "
                   "policy: numpy.typing.NDArray[numpy.float32], policy_bias: numpy.typing.NDArray[numpy.float32], "
                   "pass_move: tuple[typing.Any, ...], value: tuple[typing.Any, ...]) -> None"),
-          "Numbers as penumbra.network.eight_bit_evaluator has them; the last block is the policy's.")
+          "Numbers as penumbra.network.quantization.evaluator has them; the last block is the policy's.")
       .def(
           "evaluate",
           [](const EightBitNetwork& self, nb::ndarray<const std::uint64_t, nb::shape<-1, 104>, nb::c_contig> planes,

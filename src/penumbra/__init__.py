@@ -29,11 +29,12 @@ def analyse(
     """What Penumbra would have done in a game: one decision for each step of `turn` of `player`, or of all and both.
 
     `game` is a record, or the path of a game as reconchess writes it. A step is thought about for so many seconds, or
-    nodes. Decisions are as `penumbra.players.recording` writes them, with what was `played` beside what was `chosen`.
+    nodes. Decisions are as `penumbra.players.penumbra.recording` writes them, with what was `played` beside what was
+    `chosen`.
     """
-    from penumbra import analysis
-    from penumbra.players.configuration import Configuration
-    from penumbra.players.presets import PRESETS
+    from penumbra.players.penumbra.configuration import Configuration
+    from penumbra.players.penumbra.presets import PRESETS
+    from penumbra.review import analysis
 
     if preset not in PRESETS:
         raise ValueError(f"there is no preset {preset!r}; there are {', '.join(PRESETS)}")

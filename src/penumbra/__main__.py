@@ -1,5 +1,5 @@
 """`python -m penumbra`: the command line."""
 
-from penumbra.cli import main
+from penumbra.commands.main import main
 
 main()

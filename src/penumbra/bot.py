@@ -2,7 +2,7 @@
 
 Importing this loads no more than it needs to check the configuration: no numpy, no thread, no inference session, since
 `rc-connect` imports it once and then forks for every game. All of that begins with the game. What can be configured,
-and how, is said in `penumbra.players.configuration`.
+and how, is said in `penumbra.players.penumbra.configuration`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penumbra.interop import adapters
-from penumbra.players.configuration import Configuration, ConfigurationError, from_environment
+from penumbra.players.penumbra.configuration import Configuration, ConfigurationError, from_environment
 
 if TYPE_CHECKING:
     import reconchess
 
-    from penumbra.players.penumbra_player import PenumbraPlayer
+    from penumbra.players.penumbra.player import PenumbraPlayer
     from penumbra.players.player import Player
 
 
@@ -55,7 +55,7 @@ class Penumbra(adapters.ReconchessPlayer):
         super().handle_game_end(winner_color, win_reason, game_history)
         if CONFIGURATION.record is None or self.player is None:
             return
-        from penumbra.players.recording import write_decisions
+        from penumbra.players.penumbra.recording import write_decisions
 
         player = self._penumbra
         folder = Path(CONFIGURATION.record)

@@ -22,7 +22,7 @@ from penumbra.core import SENSE, START_FEN, Game, Infostates, NodeTable, StateSe
 from penumbra.dsmcp import Agent, Domain, Evaluator, Settings
 from penumbra.dsmcp.belief import Belief, Step
 from penumbra.dsmcp.domain import Features, Floats, Ints, L, Legal, Rows, X, sharpened
-from penumbra.network.heuristic import HeuristicEvaluator
+from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.domain import ReconBlindChess
 from tests.dsmcp.games import Observer, at_random, peacefully, play_phantom, play_rbc

@@ -9,10 +9,10 @@ import pytest
 from penumbra import core
 from penumbra.core import MOVE, SENSE, Game, Infostates, Memory, StateSet
 from penumbra.dsmcp import PRESETS, Agent, Settings
-from penumbra.network.heuristic import HeuristicEvaluator
-from penumbra.players.penumbra_player import PenumbraPlayer
+from penumbra.network.heuristic_evaluator import HeuristicEvaluator
+from penumbra.players.opponents.random_player import RandomPlayer
+from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.player import play_game
-from penumbra.players.random_player import RandomPlayer
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import parse_action
 from penumbra.rbc.domain import ReconBlindChess, Situation

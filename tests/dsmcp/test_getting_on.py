@@ -9,8 +9,8 @@ import pytest
 
 from penumbra.core import Game
 from penumbra.players import registry
-from penumbra.players.configuration import Configuration
-from penumbra.players.penumbra_player import PenumbraPlayer
+from penumbra.players.penumbra.configuration import Configuration
+from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.player import play_game
 from penumbra.rbc.actions import PASS
 

@@ -20,7 +20,7 @@ from penumbra.dsmcp import Agent, Settings
 from penumbra.dsmcp.belief import Belief, Step, spread_draws
 from penumbra.dsmcp.domain import Features, Floats, Legal, Rows
 from penumbra.dsmcp.refill import FEWEST, LEAST, RICH
-from penumbra.network.heuristic import HeuristicEvaluator
+from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.domain import ReconBlindChess
 from tests.dsmcp.games import Observer, peacefully, play_rbc

@@ -8,8 +8,8 @@ import pytest
 from penumbra.core import Infostates
 from penumbra.dsmcp import Agent, Settings
 from penumbra.dsmcp.domain import Features, Floats, Legal
-from penumbra.network.heuristic import HeuristicEvaluator
-from penumbra.players.recording import belief_marginals
+from penumbra.network.heuristic_evaluator import HeuristicEvaluator
+from penumbra.players.penumbra.recording import belief_marginals
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import parse_action
 from penumbra.rbc.observations import OpponentMoved, Sensed

@@ -16,7 +16,7 @@ from examples.phantom_tic_tac_toe.evaluators import LineEvaluator
 from penumbra.core import Infostates, NodeTable
 from penumbra.dsmcp import PRESETS, Agent, Domain, Evaluator, Settings
 from penumbra.dsmcp.domain import L, X
-from penumbra.network.heuristic import HeuristicEvaluator
+from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.rbc import domain as rbc
 from tests.dsmcp import transcription
 from tests.dsmcp.games import at_random, play_phantom, play_rbc

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from penumbra.arena.archive import Archive, NewGame
-from penumbra.arena.mill import MillRoom
+from penumbra.arena.generate import MillRoom
 from penumbra.arena.population import Member, Population
 from penumbra.core import GameRecord, threads
+from penumbra.games.archive import Archive, NewGame
 
 MEMBERS = (
     Member("Wild", "random"),

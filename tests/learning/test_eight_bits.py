@@ -10,19 +10,20 @@ import onnx
 import onnxruntime
 import pytest
 
-from penumbra.bench.middle_games import records, synopses
 from penumbra.dsmcp.domain import Legal
-from penumbra.network import choice, eight_bit_evaluator, eight_bits, weights
+from penumbra.network import loading, weights
+from penumbra.network.cache import Remembering
 from penumbra.network.onnx_evaluator import OnnxEvaluator
 from penumbra.network.onnx_graph import build, rounded_values
-from penumbra.network.remembering import Remembering
-from penumbra.network.rounding import ranges_of
+from penumbra.network.quantization import calibration, int8_evaluator
+from penumbra.network.quantization.rounding import ranges_of
 from penumbra.network.weights import FULL, LITE, WeightsError
 from penumbra.training.examples import ExampleSettings, make_examples
+from penumbra.training.sample_positions import records, synopses
 from tests.command_line import penumbra
 from tests.learning.test_networks import some_weights
 
-fast = pytest.mark.skipif(not eight_bits.is_fast_here(), reason="this processor has no VNNI")
+fast = pytest.mark.skipif(not calibration.is_fast_here(), reason="this processor has no VNNI")
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +65,7 @@ def test_almost_the_same_numbers(positions: tuple[np.ndarray, Legal]) -> None:
 @fast
 def test_every_convolution_of_the_blocks_is_in_eight_bits(tmp_path: Path) -> None:
     given = some_weights()
-    ranges = ranges_of(eight_bits.with_ranges(given, synopses(32)))
+    ranges = ranges_of(calibration.with_ranges(given, synopses(32)))
     options = onnxruntime.SessionOptions()
     options.optimized_model_filepath = str(tmp_path / "optimised.onnx")
     model = build(given, "Top", "All", ranges).SerializeToString()
@@ -84,23 +85,23 @@ def test_ranges_are_written_with_an_export(tmp_path: Path) -> None:
 
 
 def test_who_computes_in_eight_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = eight_bits.with_ranges(some_weights(), synopses(32))
+    given = calibration.with_ranges(some_weights(), synopses(32))
 
     def evaluator(device: str) -> OnnxEvaluator:
-        made = choice._evaluator(given, device, "Top", "Trout", 1)
+        made = loading._evaluator(given, device, "Top", "Trout", 1)
         assert isinstance(made, Remembering) and isinstance(made.evaluator, OnnxEvaluator)
         return made.evaluator
 
-    monkeypatch.setattr(eight_bit_evaluator, "is_possible", lambda weights: False)
-    monkeypatch.setattr(eight_bits, "is_fast_here", lambda: True)
+    monkeypatch.setattr(int8_evaluator, "is_possible", lambda weights: False)
+    monkeypatch.setattr(calibration, "is_fast_here", lambda: True)
     assert evaluator("cpu").ranges is not None and evaluator("cpu32").ranges is None
-    monkeypatch.setattr(eight_bits, "is_fast_here", lambda: False)
+    monkeypatch.setattr(calibration, "is_fast_here", lambda: False)
     assert evaluator("cpu").ranges is None
 
 
 def test_which_weights_are_the_usual_ones() -> None:
-    assert [choice._path(None, device) for device in ("cpu", "cpu32", "cuda")] == [str(LITE), str(LITE), str(FULL)]
-    assert [choice._path(name, "cuda") for name in ("lite", "full", "x.safetensors")] == [
+    assert [loading._path(None, device) for device in ("cpu", "cpu32", "cuda")] == [str(LITE), str(LITE), str(FULL)]
+    assert [loading._path(name, "cuda") for name in ("lite", "full", "x.safetensors")] == [
         str(LITE),
         str(FULL),
         "x.safetensors",

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import torch
 
-from penumbra.arena.archive import Archive
 from penumbra.core import GameRecord
+from penumbra.games.archive import Archive
 from penumbra.network import weights as weights_file
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import Network, network_input, to_weights
 from penumbra.network.weights import Weights, WeightsError
-from penumbra.training.improve import (
+from penumbra.training.ppo import (
     HEADSET,
     MOST_CHANGE,
     MOST_RATIO,
@@ -31,7 +31,7 @@ from penumbra.training.improve import (
     scores,
     with_headset,
 )
-from penumbra.training.rollouts import Bulk, Steps, advantages, log_policy
+from penumbra.training.ppo_rollouts import Bulk, Steps, advantages, log_policy
 from penumbra.training.selfplay import NAME
 from tests.learning.games import make_archive, records
 
@@ -280,7 +280,7 @@ def test_the_loop(tmp_path: Path) -> None:
     weights_file.save(tiny(), tmp_path / "tiny.safetensors")
     (tmp_path / "population.toml").write_text(POPULATION)
     out = tmp_path / "out"
-    command: list[object] = [sys.executable, "-m", "penumbra.training.improve", tmp_path / "tiny.safetensors"]
+    command: list[object] = [sys.executable, "-m", "penumbra.training.ppo", tmp_path / "tiny.safetensors"]
     command += ["--out", out]
     command += ["--population", tmp_path / "population.toml", "--workers", 1, "--opponent", "Wild", "--seconds", 10]
     command += ["--at-once", 8, "--steps", 500, "--cap", 200, "--threads", 1]
@@ -303,7 +303,7 @@ def test_the_loop(tmp_path: Path) -> None:
 
 def test_what_cannot_be_improved_is_refused(tmp_path: Path) -> None:
     def refused(*arguments: object) -> str:
-        command = [sys.executable, "-m", "penumbra.training.improve", *map(str, arguments), "--seconds", "1"]
+        command = [sys.executable, "-m", "penumbra.training.ppo", *map(str, arguments), "--seconds", "1"]
         run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
         assert run.returncode == 1 and run.stderr.count("\n") == 1, run.stderr
         return run.stderr

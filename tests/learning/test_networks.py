@@ -12,23 +12,24 @@ import onnxruntime
 import pytest
 import torch
 
-from penumbra.arena.table import Clock, play
+from penumbra.arena.game_loop import Clock, play
 from penumbra.bench import network
 from penumbra.bench.search import middle_game
 from penumbra.core import Game
 from penumbra.dsmcp.domain import Legal
-from penumbra.network import choice, eight_bit_evaluator, eight_bits, weights
+from penumbra.network import loading, weights
 from penumbra.network.architecture import Architecture
-from penumbra.network.eight_bit_evaluator import EightBitEvaluator
+from penumbra.network.cache import Remembering
 from penumbra.network.model import Network, Norm, from_weights, to_weights
 from penumbra.network.model import unpack as unpack_with_torch
 from penumbra.network.onnx_evaluator import OnnxEvaluator, softmax, unpack
 from penumbra.network.onnx_graph import build
-from penumbra.network.remembering import Remembering
+from penumbra.network.quantization import calibration, int8_evaluator
+from penumbra.network.quantization.int8_evaluator import EightBitEvaluator
 from penumbra.network.torch_evaluator import TorchEvaluator
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError
 from penumbra.players import registry
-from penumbra.players.configuration import Configuration
+from penumbra.players.penumbra.configuration import Configuration
 from tests.command_line import penumbra
 from tests.learning.games import make_archive, write_recipe
 
@@ -156,12 +157,12 @@ def test_weights_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match=r"headsets.Top.policy.bias holds numbers that are not finite"):
         weights.load(path)
     with pytest.raises(WeightsError, match="no weights"):
-        choice.network_evaluator(str(tmp_path / "none"), "cpu", "Top")
+        loading.network_evaluator(str(tmp_path / "none"), "cpu", "Top")
     with pytest.raises(WeightsError, match="no headset 'Human'"):
         build(given, "Human", "All")
     if not torch.cuda.is_available():
         with pytest.raises(WeightsError, match="no CUDA device"):
-            choice.network_evaluator(None, "cuda", "Top")
+            loading.network_evaluator(None, "cuda", "Top")
 
 
 def test_shipped_weights_say_what_they_are() -> None:
@@ -177,11 +178,11 @@ def test_shipped_weights_say_what_they_are() -> None:
 
 
 def test_the_opponent_recognised_decides_the_headset() -> None:
-    evaluator = choice.network_evaluator(None, "cpu", "Trout")
+    evaluator = loading.network_evaluator(None, "cpu", "Trout")
     assert isinstance(evaluator, Remembering) and isinstance(evaluator.evaluator, OnnxEvaluator | EightBitEvaluator)
     asked = evaluator.evaluator
     assert (asked.policy, asked.value, asked.opponent) == ("Penumbra", "All", "Trout")
-    assert "StrangeFish" in choice.network_headsets(None, "cpu")
+    assert "StrangeFish" in loading.network_headsets(None, "cpu")
     made = registry.make_evaluators(Configuration(device="cpu"), "TroutBot")
     assert made == (evaluator, evaluator)  # shared by all games of the process
 
@@ -233,7 +234,7 @@ def test_the_bench_measures_both_networks(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(network, "BATCH", 4)
     monkeypatch.setattr(network, "OTHERS", (2,))
     rows = network.run(0.01)
-    ways = [*eight_bit_evaluator.builds(), *(["onnx8"] if eight_bits.is_fast_here() else []), "onnx32"]
+    ways = [*int8_evaluator.builds(), *(["onnx8"] if calibration.is_fast_here() else []), "onnx32"]
     kinds = ("", *(f".{way}" for way in ways[1:]))
     names = [f"network.{name}{kind}{batch}" for name in ("lite", "full") for batch in ("", ".2") for kind in kinds]
     assert [row.name for row in rows] == names

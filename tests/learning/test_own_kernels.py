@@ -8,16 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from penumbra.bench.middle_games import records, synopses
 from penumbra.dsmcp.domain import Legal
-from penumbra.network import choice, eight_bit_evaluator, eight_bits, weights
-from penumbra.network.eight_bit_evaluator import EightBitEvaluator, builds
+from penumbra.network import loading, weights
+from penumbra.network.cache import Remembering
 from penumbra.network.onnx_evaluator import OnnxEvaluator, unpack
 from penumbra.network.onnx_graph import rounded_values
-from penumbra.network.remembering import Remembering
-from penumbra.network.rounding import ranges_of
+from penumbra.network.quantization import calibration, int8_evaluator
+from penumbra.network.quantization.int8_evaluator import EightBitEvaluator, builds
+from penumbra.network.quantization.rounding import ranges_of
 from penumbra.network.weights import FULL, LITE, Weights
 from penumbra.training.examples import ExampleSettings, make_examples
+from penumbra.training.sample_positions import records, synopses
 from tests.learning.test_networks import some_weights
 from tests.oracles import eight_bits as slow
 
@@ -49,9 +50,9 @@ def evaluator(given: Weights, build: str, threads: int = 1) -> EightBitEvaluator
     )
 
 
-@pytest.mark.parametrize("width", eight_bit_evaluator.WIDTHS)
+@pytest.mark.parametrize("width", int8_evaluator.WIDTHS)
 def test_the_numbers_of_the_slow_version(width: int, build: str, positions: tuple[np.ndarray, Legal]) -> None:
-    given = eight_bits.with_ranges(some_weights(width), synopses(32))
+    given = calibration.with_ranges(some_weights(width), synopses(32))
     features, legal = first_rows(positions, 12)
     assert (legal.actions < 64).any() and (legal.actions == 64 + 4096).any()
     ranges = dict(ranges_of(given) or {})
@@ -137,6 +138,6 @@ def test_bad_questions_are_refused(build: str, positions: tuple[np.ndarray, Lega
 
 def test_who_has_it() -> None:
     given = weights.load(LITE)
-    made = choice._evaluator(given, "cpu", "Top", "Trout", 1)
+    made = loading._evaluator(given, "cpu", "Top", "Trout", 1)
     assert isinstance(made, Remembering) and isinstance(made.evaluator, EightBitEvaluator)
-    assert not eight_bit_evaluator.is_possible(some_weights(width=12))
+    assert not int8_evaluator.is_possible(some_weights(width=12))

@@ -17,11 +17,11 @@ from penumbra.network.model import Network, unpack
 from penumbra.training import saliency
 from penumbra.training.data import Batch, Table, top_players
 from penumbra.training.examples import split
-from penumbra.training.loop import Trainer
 from penumbra.training.loss import losses, total
 from penumbra.training.recipe import LossWeights, read_recipe
+from penumbra.training.run import train, validation_table
 from penumbra.training.saliency import Saliency, SaliencyError, SaliencyLog
-from penumbra.training.train import train, validation_table
+from penumbra.training.trainer import Trainer
 from tests.learning.games import records, write_recipe
 
 torch.set_num_threads(1)

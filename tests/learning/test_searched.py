@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 import torch
 
-from penumbra.arena.archive import Archive
-from penumbra.arena.mill import run
+from penumbra.arena.generate import run
 from penumbra.arena.population import Member, Population
-from penumbra.arena.visits import Searched, pack, unpack
+from penumbra.games.archive import Archive
+from penumbra.games.visits import Searched, pack, unpack
 from penumbra.network import weights as weights_file
 from penumbra.network.weights import WeightsError
-from penumbra.training import train as training
+from penumbra.training import run as training
 from penumbra.training.data import Table, visit_shares
 from penumbra.training.evaluation import evaluate
 from penumbra.training.examples import ExampleSettings, make_examples, split
-from penumbra.training.loop import Trainer
 from penumbra.training.loss import legal_logits
 from penumbra.training.recipe import Recipe, read_recipe
+from penumbra.training.trainer import Trainer
 from tests.command_line import penumbra
 from tests.learning.games import make_archive, records, write_recipe
 

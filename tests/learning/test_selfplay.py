@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from penumbra.arena.archive import Archive
-from penumbra.arena.verify import verify
 from penumbra.core import PASS, Fleet, GameRecord, set_threads, threads
 from penumbra.dsmcp.domain import Features, Floats, Legal
-from penumbra.network.heuristic import HeuristicEvaluator
+from penumbra.games.archive import Archive
+from penumbra.games.verification import verify
+from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.training.examples import ExampleSettings, make_examples
 from penumbra.training.selfplay import SelfPlay, choose, draw, play
 

@@ -14,8 +14,16 @@ import pytest
 from penumbra.bench.search import middle_game
 from penumbra.dsmcp.domain import Legal
 from penumbra.network import weights
-from penumbra.network.choice import loader, network_evaluator, policy_evaluator
-from penumbra.network.shared import Server, SharedEvaluator, ask, connect, headsets_at, inference_process, load_at
+from penumbra.network.inference_server import (
+    Server,
+    SharedEvaluator,
+    ask,
+    connect,
+    headsets_at,
+    inference_process,
+    load_at,
+)
+from penumbra.network.loading import loader, network_evaluator, policy_evaluator
 from penumbra.network.weights import LITE, WeightsError
 from tests.command_line import penumbra
 

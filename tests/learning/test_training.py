@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 import torch
 
-from penumbra.arena.archive import is_validation
+from penumbra.games.archive import is_validation
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import unpack
-from penumbra.training import train as training
+from penumbra.training import run as training
 from penumbra.training.data import Batch, Table, top_players
 from penumbra.training.evaluation import evaluate
 from penumbra.training.examples import split
-from penumbra.training.loop import CheckpointError, Trainer
 from penumbra.training.recipe import Plan, Recipe, RecipeError, Training, read_recipe
+from penumbra.training.trainer import CheckpointError, Trainer
 from tests.command_line import penumbra
 from tests.learning.games import make_archive, records, write_recipe
 
@@ -268,7 +268,7 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     archive = make_archive(tmp_path / "games.db", games=16)
     recipe = tmp_path / "tiny.toml"
     recipe.write_text(write_recipe(tmp_path, steps=4000).read_text().replace("batch = 32", "batch = 4"))
-    command = [sys.executable, "-m", "penumbra.training.train", str(recipe), "--archive", str(archive)]
+    command = [sys.executable, "-m", "penumbra.training.run", str(recipe), "--archive", str(archive)]
     command += ["--out", str(tmp_path / "run"), "--device", "cpu", "--validation", "0", "--checkpoint-every", "0"]
     checkpoint = tmp_path / "run" / "tiny" / "checkpoint.pt"
     process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
@@ -292,7 +292,7 @@ def test_gradients_are_averaged_over_processes(tmp_path: Path) -> None:
     script.write_text(
         "import sys, torch, torch.distributed as dist\n"
         "from pathlib import Path\n"
-        "from penumbra.training import train as training\n"
+        "from penumbra.training import run as training\n"
         "from penumbra.training.recipe import read_recipe\n"
         "device = training.join_others('cpu')\n"
         "torch.set_num_threads(1)\n"

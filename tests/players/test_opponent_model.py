@@ -9,9 +9,9 @@ from penumbra.core import Game
 from penumbra.dsmcp.domain import Features, Floats, Legal
 from penumbra.network.weights import WeightsError
 from penumbra.players import registry
-from penumbra.players.configuration import from_table
-from penumbra.players.opponent_model import DOUBT, FIRST, OpponentModel
-from penumbra.players.penumbra_player import PenumbraPlayer
+from penumbra.players.penumbra.configuration import from_table
+from penumbra.players.penumbra.opponent_model import DOUBT, FIRST, OpponentModel
+from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.rbc.actions import action_to_code, parse_action, parse_square
 
 

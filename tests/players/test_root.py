@@ -12,14 +12,14 @@ from penumbra.dsmcp.domain import Floats, Ints
 from penumbra.dsmcp.root_policy import AtRoot, Root, RootPolicy
 from penumbra.dsmcp.settings import PRESETS as PAPER
 from penumbra.dsmcp.settings import SettingsError
-from penumbra.players.configuration import ConfigurationError, from_table
-from penumbra.players.presets import DEFAULT, PRESETS
-from penumbra.players.root import RootJudgement
-from penumbra.players.root.danger import Danger, danger_of
-from penumbra.players.root.engine_opinion import EngineOpinion, drawn, state_weights, win_probabilities
-from penumbra.players.root.engine_sense import EngineSense, worths
-from penumbra.players.root.repetition import PATIENCE, WAITING, Repetition
-from penumbra.players.root_settings import RootSettings
+from penumbra.players.penumbra.configuration import ConfigurationError, from_table
+from penumbra.players.penumbra.presets import DEFAULT, PRESETS
+from penumbra.players.penumbra.root import RootJudgement
+from penumbra.players.penumbra.root.danger import Danger, danger_of
+from penumbra.players.penumbra.root.engine_opinion import EngineOpinion, drawn, state_weights, win_probabilities
+from penumbra.players.penumbra.root.engine_sense import EngineSense, worths
+from penumbra.players.penumbra.root.repetition import PATIENCE, WAITING, Repetition
+from penumbra.players.penumbra.root_settings import RootSettings
 from penumbra.rbc.actions import parse_action, parse_square
 from penumbra.rbc.domain import Situation
 

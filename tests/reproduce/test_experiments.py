@@ -17,9 +17,9 @@ import pytest
 import torch
 from matplotlib.image import imread
 
-from penumbra.arena.archive import Archive
 from penumbra.arena.match import Job
 from penumbra.arena.score import GameResult
+from penumbra.games.archive import Archive
 from penumbra.network import weights as files
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import Network, to_weights

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penumbra.rbc.planes import PLANES
+from penumbra.rbc.synopsis import PLANES
 from penumbra.reproduce import published
 from penumbra.reproduce.cross_tables import best_of_columns
 from penumbra.reproduce.elo_grids import caution_claims, exploration_claims

@@ -12,13 +12,13 @@ from unittest.mock import patch
 
 from starlette.testclient import TestClient, WebSocketTestSession
 
-from penumbra.players.configuration import Configuration
+from penumbra.players.penumbra.configuration import Configuration
 from penumbra.server import connection
 from penumbra.server.application import ServerSettings, make_app
 from penumbra.server.assistance import Assistant
+from penumbra.server.bot_client import RoomLost, Thinking
+from penumbra.server.bot_process import AssistantRoom, BotRoom
 from penumbra.server.lobby import Lobby
-from penumbra.server.thinking import RoomLost, Thinking
-from penumbra.server.thinking_process import AssistantRoom, BotRoom
 
 BASE = "http://localhost"
 Turn = tuple[int | None, int]  # the square sensed and the action, as the bot sees them

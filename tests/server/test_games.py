@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from penumbra.players.configuration import Configuration
+from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.actions import PASS, parse_action
 from penumbra.server.application import ServerSettings, make_app
 from penumbra.server.connection import LONGEST, PATIENCE, Connection

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from penumbra.players.hunter import Hunter
-from penumbra.players.random_player import RandomPlayer
+from penumbra.players.opponents.hunter import Hunter
+from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.rbc.actions import SQUARE_NAMES, code_to_uci, view, view_code
+from penumbra.server.human_game import PlayedGame
 from penumbra.server.messages import color_name
-from penumbra.server.played_game import PlayedGame
 from tests.server.other_histories import Story, other_history, play
 from tests.server.scripted import new_game, page, server
 

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from penumbra.interop.history import read_record
-from penumbra.server.replay_page import write_replay_page
-from penumbra.server.review import review_of
+from penumbra.review.frames import review_of
+from penumbra.review.page import write_replay_page
 from tests.server.browser import Server, cell, chromium, clean_page, phase, serving, start_game
 
 GAME = Path(__file__).parent.parent / "data" / "paper_game.json"

@@ -15,8 +15,8 @@ import pytest
 from playwright.sync_api import Browser, CDPSession, Page, ViewportSize, expect
 
 from penumbra.interop.history import write_record
+from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.player import play_game
-from penumbra.players.random_player import RandomPlayer
 from tests.server.browser import (
     DESKTOP,
     EVIDENCE,

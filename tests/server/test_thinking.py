@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from penumbra.core import START_FEN
-from penumbra.players.configuration import Configuration
+from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
-from penumbra.server import review
+from penumbra.review import frames
+from penumbra.server.bot_client import Failed, RoomLost, Thinking
+from penumbra.server.bot_process import BotRoom
 from penumbra.server.live_game import LiveGame
 from penumbra.server.lobby import Lobby
 from penumbra.server.messages import Move, NewPlay, NewWatch, Refusal, Sense, Side, Step
-from penumbra.server.thinking import Failed, RoomLost, Thinking
-from penumbra.server.thinking_process import BotRoom
 
 SECONDS = 20.0  # that anything may take here
 
@@ -150,7 +150,7 @@ def test_a_bot_made_again_knows_what_it_was_told() -> None:
             with pytest.raises(Failed, match="AttributeError"):
                 await thinking.call("a", "dance")
             with pytest.raises(Refusal):
-                async for _ in thinking.stream(review.steps_of, b"no record"):
+                async for _ in thinking.stream(frames.steps_of, b"no record"):
                     pass
         finally:
             thinking.stop()

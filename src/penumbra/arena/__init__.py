@@ -1,5 +1,4 @@
-"""Matches between any two players, the archive of games, the mill that fills it, and ratings.
+"""Playing games: one game loop, one pool of workers, and matches, tournaments and generation on top of them.
 
-How players play is theirs (`penumbra.players`, `penumbra.interop`); how a match looks on a terminal is in
-`penumbra.terminal`.
+How players play is theirs (`penumbra.players`, `penumbra.interop`); games on disk are in `penumbra.games`.
 """

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from penumbra.core import threads
 from penumbra.players import registry
-from penumbra.players.configuration import Configuration, to_table
+from penumbra.players.penumbra.configuration import Configuration, to_table
 from penumbra.players.player import Player
 
 if TYPE_CHECKING:
-    from penumbra.interop.foreign import ForeignPlayer, Installation
+    from penumbra.interop.isolated_player import ForeignPlayer, Installation
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def entrant(
 
 def loaded(name: str, environment: Mapping[str, str] | None = None) -> Entrant:
     """A reconchess player by module or path, found to load; ValueError, on one line, if it does not."""
-    from penumbra.interop.foreign import RECONCHESS, ForeignFault, ForeignPlayer, find_player
+    from penumbra.interop.isolated_player import RECONCHESS, ForeignFault, ForeignPlayer, find_player
 
     source = find_player(name)
     if source is None:
@@ -107,7 +107,7 @@ def loaded_in_python(
 ) -> Entrant:
     """A player of the Penumbra that another Python has, or a reconchess player there, found to load; ValueError, on one
     line, if it does not. `attacker` and `trout` are reconchess' own, unless the name is a kind."""
-    from penumbra.interop.foreign import RECONCHESS, ForeignFault, ForeignPlayer, find_python
+    from penumbra.interop.isolated_player import RECONCHESS, ForeignFault, ForeignPlayer, find_python
 
     path = find_python(python)
     source = name if is_kind else RECONCHESS.get(name, name)
@@ -133,7 +133,7 @@ def loaded_in_python(
 
 
 def _check_stockfish(name: str, source: str) -> None:
-    from penumbra.interop.foreign import RECONCHESS
+    from penumbra.interop.isolated_player import RECONCHESS
     from penumbra.interop.stockfish import find_stockfish
 
     if source == RECONCHESS["trout"] and find_stockfish() is None:
@@ -157,7 +157,7 @@ class Bench:
             return registry.make_with_settings(who.kind, seed, who.settings)
         if who.source is None:
             return registry.make(who.known_as or who.name, seed, who.configuration)
-        from penumbra.interop.foreign import ForeignPlayer
+        from penumbra.interop.isolated_player import ForeignPlayer
 
         there = who.installation
         python = None if there is None else there.python

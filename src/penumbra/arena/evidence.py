@@ -14,11 +14,11 @@ from pathlib import Path
 from rich.console import Console
 
 from penumbra.arena.entrants import entrant
+from penumbra.arena.game_loop import Clock
 from penumbra.arena.match import Match, run
 from penumbra.arena.score import Score
-from penumbra.arena.table import Clock
-from penumbra.players.configuration import EVALUATORS, Configuration
-from penumbra.terminal.match import summary
+from penumbra.commands.match import summary
+from penumbra.players.penumbra.configuration import EVALUATORS, Configuration
 
 OPPONENTS = ("reconchess:random", "reconchess:attacker", "reconchess:trout")
 CLOCK = Clock(10.0, 0.5)

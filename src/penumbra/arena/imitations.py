@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 
 from penumbra.arena.entrants import Entrant
+from penumbra.arena.game_loop import Clock
 from penumbra.arena.match import Match, run
 from penumbra.arena.score import Score
-from penumbra.arena.table import Clock
-from penumbra.interop.foreign import RECONCHESS
+from penumbra.commands.match import summary
+from penumbra.interop.isolated_player import RECONCHESS
 from penumbra.interop.stockfish import find_stockfish
-from penumbra.terminal.match import summary
 
 THEIRS = {
     "random": RECONCHESS["reconchess:random"],

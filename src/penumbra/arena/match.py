@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from penumbra.arena.entrants import Bench, Entrant
+from penumbra.arena.game_loop import Clock, play
+from penumbra.arena.pool import Pool
 from penumbra.arena.score import GameResult, Score
 from penumbra.arena.sprt import Sprt
-from penumbra.arena.table import Clock, play
-from penumbra.arena.visits import pack, searches_of
-from penumbra.arena.workers import Pool
 from penumbra.core import GameRecord, set_threads
-from penumbra.interop.foreign import ForeignPlayer
-from penumbra.players.penumbra_player import PenumbraPlayer
+from penumbra.games.visits import pack, searches_of
+from penumbra.interop.isolated_player import ForeignPlayer
+from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
 
 
@@ -155,7 +155,7 @@ def write_game(match: Match, result: GameResult) -> None:
     if match.out is None or not result.settled:
         return
     from penumbra.interop.history import write_record
-    from penumbra.players.recording import write_decisions
+    from penumbra.players.penumbra.recording import write_decisions
 
     stem = f"{result.number + 1:04d}"
     write_record(match.out / f"{stem}.json", GameRecord.from_bytes(result.record))

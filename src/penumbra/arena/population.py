@@ -9,9 +9,9 @@
 
     [[player]]
     name = "Trout"         # in the games' records; left out, the kind
-    kind = "trout"         # one of penumbra.players.kinds, or penumbra or penumbra:PRESET
+    kind = "trout"         # one of penumbra.players.opponents.kinds, or penumbra or penumbra:PRESET
     weight = 1.0           # how often it plays, beside the others
-    settings = { nodes = 500 }  # of the kind, or those of penumbra.players.configuration; Penumbra's need nodes
+    settings = { nodes = 500 }  # of the kind; Penumbra's (penumbra.players.penumbra.configuration) need nodes
 
 Everything is checked before the first game.
 """
@@ -27,9 +27,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from penumbra.configs.reader import read_toml
 from penumbra.players import registry
 from penumbra.players.player import Player
-from penumbra.toml_file import read_toml
 
 
 class PopulationError(ValueError):

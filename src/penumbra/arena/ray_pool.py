@@ -20,13 +20,13 @@ from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from penumbra.arena.organiser import Players, room
-from penumbra.arena.workers import Workplace, leave_with
+from penumbra.arena.pool import Workplace, leave_with
+from penumbra.arena.tournament import Players, room
 
 if TYPE_CHECKING:
     from penumbra.arena.match import Job
     from penumbra.arena.score import GameResult
-    from penumbra.arena.tournament import Tournament
+    from penumbra.arena.tournament_plan import Tournament
 
 J = TypeVar("J")
 A = TypeVar("A")

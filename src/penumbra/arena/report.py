@@ -15,11 +15,11 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from penumbra.arena.archive import ArchivedGame
 from penumbra.arena.match import steps
-from penumbra.arena.rating import Ratings, rate
 from penumbra.arena.score import wilson
-from penumbra.arena.tournament import Tournament
+from penumbra.arena.tournament_plan import Tournament
+from penumbra.games.archive import ArchivedGame
+from penumbra.games.ratings import Ratings, rate
 
 BIN = 10  # plies in a bar of the histogram
 OPENED = 2_000  # games whose moves are in the page; of more only the results are

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penumbra.arena.table import FAULTS
+from penumbra.arena.game_loop import FAULTS
 from penumbra.dsmcp import Settings
 
 Z = 1.959964  # of a 95 % interval

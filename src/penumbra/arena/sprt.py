@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from penumbra.arena.rating import SCALE
+from penumbra.games.ratings import SCALE
 
 SMOOTH = 0.5  # games added to the wins, draws and losses, so that the variance is never 0
 

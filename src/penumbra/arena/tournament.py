@@ -1,236 +1,157 @@
-"""A tournament, as a TOML file says:
+"""Plays a tournament into an archive: what is missing and nothing twice, whatever happened before.
 
-    games = 20                # of each pairing; colours alternate
-    format = "round-robin"    # everybody against everybody; "gauntlet": `hero` against everybody else
-    hero = "PenumbraTree"     # of a gauntlet; left out, the first player
-    seed = 1                  # a game is determined by the seed, its two players and its number
-    workers = 2               # processes on this machine; left out, one for each core
-    seconds = 900.0           # each player's clock; left out, none: what a player may think is in its settings
-    increment = 5.0           # seconds added after each turn
-    on_error = "lose"         # a player that crashes, hangs or cheats loses; "replay": that game is played again
-
-    [[player]]
-    name = "PenumbraTree"
-    kind = "penumbra:tree"    # Penumbra, or one of penumbra.players.kinds
-    settings = { nodes = 500, settings = { c = 2.0 } }
-
-    [[player]]
-    name = "TroutBot"
-    path = "reconchess.bots.trout_bot"  # a reconchess player, by module or by file
-    environment = { STOCKFISH_EXECUTABLE = "/usr/games/stockfish" }
-    keep = true               # one process for many games; left out, one for each
-
-    [[player]]
-    name = "LastYear"
-    kind = "penumbra"         # or path, as above
-    python = "/opt/old/bin/python"  # another Python, whose installation of Penumbra plays; environment may be given too
-
-Everything is checked before the first game. A pairing stands for itself: players may come and go in the file, and the
-games of those who stay are not played again.
+Workers play, one process writes: each game goes into the archive as it comes, together with its pairing and number, so
+that a run which ends at any moment, by whatever, loses the games in flight alone. A game that the harness could not
+play (a worker died over it twice) is told of and stays missing until the next run.
 """
 
 from __future__ import annotations
 
-import itertools
-import json
-import random
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+import dataclasses
+import functools
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from penumbra.arena.entrants import Entrant, loaded, loaded_in_python
-from penumbra.arena.match import Job
-from penumbra.arena.population import cores, known_keys, number_of, whole_number
-from penumbra.arena.table import Clock
-from penumbra.players import registry
-from penumbra.toml_file import read_toml
+from penumbra.arena.game_loop import FAULTS
+from penumbra.arena.match import GameRoom, Job
+from penumbra.arena.pool import Pool, ended_by_signal
+from penumbra.arena.population import cores
+from penumbra.arena.score import GameResult
+from penumbra.arena.tournament_plan import Fixture, Tournament
+from penumbra.core import GameRecord
+from penumbra.games.archive import Archive, ArchivedGame, ArchiveFull, NewGame
+from penumbra.games.ratings import Ratings, Result, rate
 
-FORMATS = ("round-robin", "gauntlet")
-ON_ERROR = ("lose", "replay")
-_KEYS = ("games", "format", "hero", "seed", "workers", "seconds", "increment", "on_error", "player")
-_PLAYER_KEYS = ("name", "kind", "settings", "path", "environment", "keep", "python")
-
-
-class TournamentError(ValueError):
-    """A tournament that cannot be played; one line that says where and why."""
+SOURCE = "tournament"
+REPLAYS = 10  # games with errors before a fixture is given up
+PATIENCE = 20  # games in a row that may fail before anything was played
 
 
-@dataclass(frozen=True)
-class Pairing:
-    """Two players who meet. `run` is what determines their games, as JSON."""
+class Players(Protocol):
+    """Whoever plays the jobs: processes on this machine, or a cluster."""
 
-    first: Entrant
-    second: Entrant
-    run: str
+    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, GameResult | None, str]]:
+        """(index of the job, its result, "") as they come in; None and what happened where it failed."""
 
-
-@dataclass(frozen=True)
-class Fixture:
-    """One game to be played: the pairing's number `job.number`, in which A is the first player."""
-
-    pairing: Pairing
-    job: Job
+    def close(self) -> None: ...
 
 
-@dataclass(frozen=True)
-class Tournament:
-    """Who plays whom, how often and how."""
+class ReplayRoom(GameRoom):
+    """Plays a game again in which a player fails, with other seeds: the rule of the paper."""
 
-    players: tuple[Entrant, ...]
-    games: int
-    format: str = "round-robin"
-    hero: str = ""
-    seed: int = 0
-    workers: int = 1
-    clock: Clock = field(default_factory=lambda: Clock(None))
-    on_error: str = "lose"
-
-    def pairings(self) -> list[Pairing]:
-        """Everybody who meets, in the order of the file."""
-        pairs = itertools.combinations(self.players, 2)
-        if self.format == "gauntlet":
-            hero = self.hero or self.players[0].name
-            return [self._pairing(a, b) for a, b in pairs if hero in (a.name, b.name)]
-        return [self._pairing(a, b) for a, b in pairs]
-
-    def fixtures(self) -> list[Fixture]:
-        """All games, round by round, so that everybody has played about as much at any time."""
-        pairings = self.pairings()
-        return [self._fixture(pairing, number) for number in range(self.games) for pairing in pairings]
-
-    def _pairing(self, first: Entrant, second: Entrant) -> Pairing:
-        run = {
-            "tournament": self.seed,
-            "clock": [self.clock.seconds, self.clock.increment],
-            "players": [first.plain(), second.plain()],
-        }
-        return Pairing(first, second, json.dumps(run, sort_keys=True))
-
-    def _fixture(self, pairing: Pairing, number: int) -> Fixture:
-        rng = random.Random(f"{self.seed}:{pairing.first.name}:{pairing.second.name}:{number}")
-        seed = rng.getrandbits(30)
-        return Fixture(pairing, Job(number, number % 2 == 0, pairing.first, pairing.second, self.clock, seed))
+    def do(self, job: Job) -> GameResult:
+        for again in range(REPLAYS):
+            result = super().do(dataclasses.replace(job, seed=job.seed + (again << 32)))
+            if result.reason not in FAULTS:
+                return result
+        raise RuntimeError(f"{REPLAYS} games in a row ended by errors, the last by {result.reason}: {result.detail}")
 
 
-def read_tournament(path: str | Path, **changes: Any) -> Tournament:
-    """What a TOML file says, with `changes` instead of its own keys; `TournamentError` if something is wrong."""
-    path = Path(path)
-    data = read_toml(path, TournamentError)
+@dataclass
+class Standing:
+    """A tournament so far."""
+
+    target: int
+    done: int = 0  # games, those of earlier runs too
+    played: int = 0  # by this run
+    results: Counter[tuple[str, str, bool | None]] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    minutes: float = 0.0
+    stopped: str = ""  # why the run ended before its target
+
+    @property
+    def per_minute(self) -> float:
+        return self.played / self.minutes if self.minutes else 0.0
+
+    def line(self) -> str:
+        """`120 of 450 games, 31 a minute`."""
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        return f"{self.done:,} of {self.target:,} games, {self.per_minute:,.0f} a minute{failed}"
+
+    def ratings(self, anchor: str | None = None, elo: float = 1500.0) -> Ratings:
+        """ValueError while there can be none."""
+        results: list[Result] = [(*key, count) for key, count in self.results.items()]
+        return rate(results, anchor=anchor, anchor_elo=elo)
+
+
+def local_players(tournament: Tournament, logs: str | None = None) -> Players:
+    """Processes on this machine, kept between games."""
+    threads = max(1, cores() // tournament.workers)
+    pool: Pool[Job, GameResult] = Pool(functools.partial(room(tournament), threads, logs), tournament.workers)
+    return pool
+
+
+def room(tournament: Tournament) -> type[GameRoom]:
+    return ReplayRoom if tournament.on_error == "replay" else GameRoom
+
+
+def run(
+    tournament: Tournament,
+    archive: Archive,
+    players: Players | None = None,
+    report: Callable[[Standing], None] = lambda standing: None,
+) -> Standing:
+    """Plays what is missing; `report` hears of every game. An interrupt or a full disk ends it early, and cleanly."""
+    missing, standing = outset(tournament, archive)
+    players = players or local_players(tournament)
+    began = time.monotonic()
     try:
-        return _tournament({**data, **changes}, path.parent)
-    except ValueError as error:
-        raise TournamentError(f"{path}: {error}") from None
+        with ended_by_signal():
+            for index, result, trouble in players.run([fixture.job for fixture in missing]):
+                standing.minutes = (time.monotonic() - began) / 60
+                if result is None:
+                    _note_failure(standing, missing[index], trouble)
+                else:
+                    _keep(archive, missing[index], result, standing)
+                report(standing)
+    except KeyboardInterrupt:
+        standing.stopped = "interrupted"
+    except ArchiveFull as error:
+        standing.stopped = str(error)
+    finally:
+        players.close()
+    return standing
 
 
-def _tournament(data: Mapping[str, Any], folder: Path) -> Tournament:
-    known_keys(data, _KEYS)
-    tables = data.get("player", [])
-    if not isinstance(tables, list) or len(tables) < 2:
-        raise ValueError("a tournament needs at least two players; each is a table [[player]]")
-    tournament = Tournament(
-        tuple(_player(table, number, folder) for number, table in enumerate(tables, 1)),
-        whole_number(data, "games", 1, 2),
-        _one_of(data, "format", FORMATS),
-        data.get("hero", ""),
-        whole_number(data, "seed", 0, 0),
-        whole_number(data, "workers", 1, cores()),
-        Clock(
-            number_of(data, "seconds", 1.0) if "seconds" in data else None,
-            number_of(data, "increment", 0.0, zero=True),
-        ),
-        _one_of(data, "on_error", ON_ERROR),
-    )
-    names = [player.name for player in tournament.players]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise ValueError(f"two players are called {name!r}; give each a name")
-    if tournament.hero and (tournament.format != "gauntlet" or tournament.hero not in names):
-        raise ValueError(f"hero = {tournament.hero!r}: it is one of the players of a gauntlet")
-    return tournament
+def outset(tournament: Tournament, archive: Archive) -> tuple[list[Fixture], Standing]:
+    """(the games that are missing, the standing by those that are there)."""
+    fixtures = tournament.fixtures()
+    made = {pairing.run: archive.made(pairing.run) for pairing in tournament.pairings()}
+    missing = [fixture for fixture in fixtures if fixture.job.number not in made[fixture.pairing.run]]
+    standing = Standing(len(fixtures), len(fixtures) - len(missing))
+    for _, game in games_of(tournament, archive):
+        standing.results[game.white, game.black, game.winner] += 1
+    return missing, standing
 
 
-def _player(table: Any, number: int, folder: Path) -> Entrant:
-    if not isinstance(table, dict):
-        raise ValueError("player is not a list of tables [[player]]")
-    kind, path = table.get("kind"), table.get("path")
-    name = table.get("name", kind or path)
-    try:
-        known_keys(table, _PLAYER_KEYS)
-        if not isinstance(name, str) or not name:
-            raise ValueError("it has no name")
-        if (kind is None) == (path is None):
-            raise ValueError("it has either a kind or a path")
-        if "python" in table:
-            return _in_python(table, name, folder)
-        if path is not None:
-            return _foreign(table, name, folder)
-        settings = _table(table, "settings")
-        kind = _text(table, "kind")
-        registry.make_with_settings(kind, 0, settings)
-        known_keys(table, ("name", "kind", "settings"))
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"player {number} ({name}): {error}") from None
-    return Entrant(name, kind=kind, settings=settings)
+def games_of(tournament: Tournament, archive: Archive) -> Iterator[tuple[int, ArchivedGame]]:
+    """The tournament's games that are there, with their numbers in their pairings."""
+    for pairing in tournament.pairings():
+        for number, game in archive.games_made(pairing.run):
+            if number < tournament.games:
+                yield number, game
 
 
-def _foreign(table: Mapping[str, Any], name: str, folder: Path) -> Entrant:
-    """A reconchess player, loaded once to see that it can be; a file's path may be relative to the tournament's."""
-    known_keys(table, ("name", "path", "environment", "keep"))
-    who = loaded(_beside(folder, _text(table, "path")), _environment(table))
-    return replace(who, name=name, keep=_keep(table))
+def _keep(archive: Archive, fixture: Fixture, result: GameResult, standing: Standing) -> None:
+    first, second = fixture.pairing.first, fixture.pairing.second
+    white, black = (first, second) if result.a_is_white else (second, first)
+    record = GameRecord.from_bytes(result.record)
+    record.white_name, record.black_name = white.name, black.name
+    used = result.used if result.a_is_white else result.used[::-1]
+    # What the players are is in the run, once for all their games.
+    settings = {"reason": result.reason, "detail": result.detail, "seconds": [round(s, 4) for s in used]}
+    made = (fixture.pairing.run, result.number)
+    archive.add([NewGame(record, SOURCE, settings, made=made, visits=result.visits)])
+    standing.results[white.name, black.name, record.winner] += 1
+    standing.played += 1
+    standing.done += 1
 
 
-def _in_python(table: Mapping[str, Any], name: str, folder: Path) -> Entrant:
-    """A player in another Python, loaded once; files may be relative to the tournament's."""
-    is_kind = "kind" in table
-    known_keys(table, ("name", "python", "environment", *(("kind", "settings") if is_kind else ("path", "keep"))))
-    who = loaded_in_python(
-        _text(table, "kind") if is_kind else _beside(folder, _text(table, "path")),
-        _beside(folder, _text(table, "python")),
-        _table(table, "settings"),
-        _environment(table),
-        name,
-        is_kind,
-    )
-    return replace(who, keep=who.keep or _keep(table))
-
-
-def _text(table: Mapping[str, Any], key: str) -> str:
-    if not isinstance(table[key], str):
-        raise ValueError(f"{key} is not a text")
-    return str(table[key])
-
-
-def _keep(table: Mapping[str, Any]) -> bool:
-    keep = table.get("keep", False)
-    if not isinstance(keep, bool):
-        raise ValueError("keep is not true or false")
-    return keep
-
-
-def _environment(table: Mapping[str, Any]) -> dict[str, str]:
-    environment = _table(table, "environment")
-    if not all(isinstance(value, str) for value in environment.values()):
-        raise ValueError("environment is not a table of texts")
-    return environment
-
-
-def _beside(folder: Path, path: str) -> str:
-    """The path of a file beside the tournament's own, if there is one; else what was said."""
-    beside = folder / path
-    return str(beside) if beside.is_file() else path
-
-
-def _table(table: Mapping[str, Any], key: str) -> dict[str, Any]:
-    value = table.get(key, {})
-    if not isinstance(value, dict):
-        raise ValueError(f"{key} is not a table")
-    return value
-
-
-def _one_of(table: Mapping[str, Any], key: str, words: tuple[str, ...]) -> str:
-    value = table.get(key, words[0])
-    if value not in words:
-        raise ValueError(f"{key} = {value!r}: it is one of {', '.join(words)}")
-    return str(value)
+def _note_failure(standing: Standing, fixture: Fixture, trouble: str) -> None:
+    who = f"{fixture.pairing.first.name} v {fixture.pairing.second.name}, game {fixture.job.number + 1}"
+    standing.failures.append(f"{who}: {trouble}")
+    if standing.played == 0 and len(standing.failures) >= PATIENCE:
+        raise ValueError(f"the first {PATIENCE} games failed; {standing.failures[-1]}")

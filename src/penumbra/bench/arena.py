@@ -6,11 +6,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from penumbra.arena import organiser
-from penumbra.arena.archive import Archive
 from penumbra.arena.entrants import Entrant
-from penumbra.arena.tournament import Tournament
+from penumbra.arena.tournament import Standing
+from penumbra.arena.tournament import run as run_tournament
+from penumbra.arena.tournament_plan import Tournament
 from penumbra.bench.report import Row
+from penumbra.games.archive import Archive
 
 GAMES_A_SECOND = 100  # at least, so many are planned for each second
 
@@ -20,11 +21,11 @@ def run_games(games: int, folder: Path) -> float:
     tournament = Tournament((Entrant("A", kind="attacker"), Entrant("B", kind="attacker")), games)
     ends: list[float] = []
 
-    def note(standing: organiser.Standing) -> None:
+    def note(standing: Standing) -> None:
         ends.append(time.perf_counter())
 
     with Archive.create(folder / "games.db") as archive:
-        organiser.run(tournament, archive, report=note)
+        run_tournament(tournament, archive, report=note)
     return (ends[-1] - ends[0]) / (len(ends) - 1)
 
 

@@ -23,17 +23,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from penumbra.arena.archive import Archive
 from penumbra.bench.belief_score import Comparison, compare
 from penumbra.bench.report import Row
 from penumbra.core import MOVE, Game, GameRecord, threads
 from penumbra.dsmcp.domain import Evaluator
-from penumbra.network.choice import network_evaluator, network_headsets
+from penumbra.games.archive import Archive
+from penumbra.network.loading import network_evaluator, network_headsets
 from penumbra.network.weights import WeightsError
-from penumbra.players.configuration import Configuration, headset
-from penumbra.players.penumbra_player import PenumbraPlayer
+from penumbra.players.penumbra.configuration import Configuration, headset
+from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.registry import opponent_evaluators
-from penumbra.rbc.replaying import replay
+from penumbra.rbc.walk import replay
 
 RECOGNISED = "recognised"  # the arm whose headset depends on the opponent's name
 UNRECOGNISED = "Top"  # its headset where the name says nothing

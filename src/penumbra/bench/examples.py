@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from penumbra.bench.middle_games import on_threads, records
 from penumbra.bench.report import Row, rate
 from penumbra.training.examples import Examples, ExampleSettings, clean, make_examples
+from penumbra.training.sample_positions import on_threads, records
 
 MULTIPLICITY = 8
 SMALL_CAP = 1_000

@@ -16,10 +16,11 @@ from penumbra.bench.report import Row, rate
 from penumbra.bench.search import middle_game
 from penumbra.core import threads
 from penumbra.dsmcp.domain import Evaluator, Legal
-from penumbra.network import eight_bit_evaluator, eight_bits, weights
+from penumbra.network import weights
 from penumbra.network.architecture import PLANES, Architecture
 from penumbra.network.onnx_evaluator import OnnxEvaluator
-from penumbra.network.rounding import ranges_of
+from penumbra.network.quantization import calibration, int8_evaluator
+from penumbra.network.quantization.rounding import ranges_of
 
 BATCH = 256
 OTHERS = (1, 64)  # batches that are measured as well
@@ -55,10 +56,10 @@ def _evaluators(given: weights.Weights) -> dict[str, Evaluator]:
     heads: dict[str, Any] = {"policy": "Top", "value": "All", "opponent": "Top", "threads": threads()}
     ranges = ranges_of(given)
     found: dict[str, Evaluator] = {}
-    if ranges and eight_bit_evaluator.is_possible(given):
-        for build in eight_bit_evaluator.builds():
-            found[build] = eight_bit_evaluator.EightBitEvaluator(given, **heads, ranges=ranges, build=build)
-    if ranges and eight_bits.is_fast_here():
+    if ranges and int8_evaluator.is_possible(given):
+        for build in int8_evaluator.builds():
+            found[build] = int8_evaluator.EightBitEvaluator(given, **heads, ranges=ranges, build=build)
+    if ranges and calibration.is_fast_here():
         found["onnx8"] = OnnxEvaluator(given, **heads, ranges=ranges)
     return found | {PLAIN: OnnxEvaluator(given, **heads)}
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penumbra import core
-from penumbra.bench.middle_games import ELL, SEED, full_rows, on_threads
 from penumbra.bench.report import Row, rate
 from penumbra.core import Infostates
+from penumbra.training.sample_positions import ELL, SEED, full_rows, on_threads
 
 BATCH = 256
 SCALING_BATCH = 1024

@@ -23,9 +23,9 @@ from penumbra.dsmcp import Settings
 from penumbra.dsmcp.belief import Belief
 from penumbra.dsmcp.domain import Evaluator
 from penumbra.dsmcp.playouts import Budget, Search
-from penumbra.network.choice import choose_device, network_evaluator
-from penumbra.network.heuristic import HeuristicEvaluator
-from penumbra.players.presets import DEFAULT, PRESETS
+from penumbra.network.heuristic_evaluator import HeuristicEvaluator
+from penumbra.network.loading import choose_device, network_evaluator
+from penumbra.players.penumbra.presets import DEFAULT, PRESETS
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import action_to_code, parse_action
 from penumbra.rbc.domain import ReconBlindChess, Situation

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from penumbra import core
-from penumbra.bench.middle_games import ELL, full_rows, on_threads
 from penumbra.bench.report import Row, rate
+from penumbra.training.sample_positions import ELL, full_rows, on_threads
 
 BATCH = 256
 

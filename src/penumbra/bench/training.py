@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from penumbra.bench.middle_games import records
 from penumbra.bench.report import Row, rate
 from penumbra.core import GameRecord
 from penumbra.network.architecture import Architecture
 from penumbra.training.data import Batch, Table
 from penumbra.training.examples import ExampleSettings
-from penumbra.training.loop import Trainer
 from penumbra.training.recipe import EVERYBODY, Plan, Recipe, Training
+from penumbra.training.sample_positions import records
+from penumbra.training.trainer import Trainer
 
 GPU = (Architecture(128, 10, ("All",)), 2048)
 CPU = (Architecture(64, 6, ("All",)), 64)

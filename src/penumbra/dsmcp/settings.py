@@ -1,7 +1,7 @@
 """Everything that can be set about DSMCP, under the paper's symbols.
 
 `Settings()` is the paper's appendix and its pseudo-code, nothing added; `PRESETS` are the paper's five variants, which
-differ only in what the paper says. What plays by default is another preset, `penumbra.players.presets`.
+differ only in what the paper says. What plays by default is another preset, `penumbra.players.penumbra.presets`.
 """
 
 from __future__ import annotations

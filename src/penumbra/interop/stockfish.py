@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from penumbra import core
 from penumbra.core import KING_TAKEN, Game, StateSet
 from penumbra.interop.uci import EngineDied, Line, UciEngine
-from penumbra.players.engine import FAR, Actions, in_check
-from penumbra.players.opponent_settings import EngineSettings, OpponentSettingsError
+from penumbra.players.opponents.engine import FAR, Actions, in_check
+from penumbra.players.opponents.settings import EngineSettings, OpponentSettingsError
 from penumbra.rbc.actions import uci_to_code, view_code
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class StockfishEngine:
         self._lines = lines
 
     def scores(self, states: StateSet, actions: Actions) -> NDArray[np.int32]:
-        """int32[states, actions], as `penumbra.players.engine.Engine` has them."""
+        """int32[states, actions], as `penumbra.players.opponents.engine.Engine` has them."""
         scores = core.engine_scores(states, actions, 1, 1)  # which finds kings taken and kings left to be taken
         checks = in_check(states)
         for i, fen in enumerate(self._askable(states)):

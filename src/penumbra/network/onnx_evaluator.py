@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from penumbra.dsmcp.domain import Features, Floats, Legal
 from penumbra.network.architecture import PLANES
 from penumbra.network.onnx_graph import build
-from penumbra.network.rounding import Ranges
+from penumbra.network.quantization.rounding import Ranges
 from penumbra.network.weights import Weights
 
 

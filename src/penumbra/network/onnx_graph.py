@@ -20,7 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from penumbra.core import ACTIONS
 from penumbra.network.architecture import PLANES
-from penumbra.network.rounding import Ranges, folded, rounded_weights, scale_and_zero
+from penumbra.network.quantization.rounding import Ranges, folded, rounded_weights, scale_and_zero
 from penumbra.network.weights import Weights, WeightsError
 
 OPSET, IR = 17, 8

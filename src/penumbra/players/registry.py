@@ -11,17 +11,17 @@ import numpy as np
 
 from penumbra.dsmcp import Settings
 from penumbra.dsmcp.domain import Evaluator
-from penumbra.network.choice import network_evaluator, network_headsets
-from penumbra.network.heuristic import HeuristicEvaluator
+from penumbra.network.heuristic_evaluator import HeuristicEvaluator
+from penumbra.network.loading import network_evaluator, network_headsets
 from penumbra.network.weights import WeightsError
-from penumbra.players.configuration import Configuration, from_table, headset
-from penumbra.players.hunter import Hunter
-from penumbra.players.kinds import KINDS, make_player
-from penumbra.players.opponent_model import OpponentModel
-from penumbra.players.penumbra_player import STATE_CAP, PenumbraPlayer
+from penumbra.players.opponents.hunter import Hunter
+from penumbra.players.opponents.kinds import KINDS, make_player
+from penumbra.players.opponents.random_player import RandomPlayer
+from penumbra.players.penumbra.configuration import Configuration, from_table, headset
+from penumbra.players.penumbra.opponent_model import OpponentModel
+from penumbra.players.penumbra.player import STATE_CAP, PenumbraPlayer
+from penumbra.players.penumbra.presets import DEFAULT, PRESETS
 from penumbra.players.player import Player
-from penumbra.players.presets import DEFAULT, PRESETS
-from penumbra.players.random_player import RandomPlayer
 
 log = logging.getLogger(__name__)
 

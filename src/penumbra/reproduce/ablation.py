@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from penumbra.core import GameRecord
-from penumbra.rbc.planes import PLANES
+from penumbra.rbc.synopsis import PLANES
 from penumbra.reproduce import planes_study, published, runs
 from penumbra.reproduce.games import games, looking
 from penumbra.reproduce.orders import chance, correlation, verdict
@@ -29,9 +29,9 @@ from penumbra.reproduce.table_saliency import published_column
 from penumbra.training.data import Table, top_players
 from penumbra.training.evaluation import evaluate
 from penumbra.training.examples import split
-from penumbra.training.loop import Trainer
 from penumbra.training.recipe import Recipe
-from penumbra.training.train import validation_table
+from penumbra.training.run import validation_table
+from penumbra.training.trainer import Trainer
 
 NAME, TITLE = "ablation", "Retraining without each plane"
 WHOLE = -1  # stands for a network with all planes

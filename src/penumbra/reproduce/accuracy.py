@@ -23,7 +23,7 @@ from penumbra.reproduce.games import Games, games, looking, players_of
 from penumbra.reproduce.request import Cost, ReproductionError, Request
 from penumbra.training.evaluation import MEASURES, Evaluation, evaluate
 from penumbra.training.recipe import Recipe, recipe_of
-from penumbra.training.train import validation_table
+from penumbra.training.run import validation_table
 
 
 @dataclass(frozen=True)

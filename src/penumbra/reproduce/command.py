@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penumbra.arena.population import cores
-from penumbra.network.choice import choose_device
+from penumbra.network.loading import choose_device
 from penumbra.reproduce.experiments import ALL, WHERE, chosen, reproduce
 from penumbra.reproduce.request import OUT, SCALES, ReproductionError, Request, check_scale
 

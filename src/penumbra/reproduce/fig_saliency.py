@@ -12,12 +12,12 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from penumbra.pictures.board import INK
-from penumbra.rbc.planes import PLANES
+from penumbra.rbc.synopsis import PLANES
 from penumbra.reproduce import planes_study, published
 from penumbra.reproduce.planes_study import Log, Study, order, over_training, study
 from penumbra.reproduce.request import Cost, ReproductionError, Request
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
+from penumbra.review.pictures.board import INK
 from penumbra.training.saliency import Saliency
 
 NAME, TITLE = "fig-saliency", "Saliency through training"

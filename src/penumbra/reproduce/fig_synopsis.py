@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from penumbra.core import SENSE, GameRecord, Infostates
-from penumbra.pictures.moments import find_moment
-from penumbra.pictures.planes import planes_figure
 from penumbra.rbc.actions import parse_square, uci_to_code, view, view_code
-from penumbra.rbc.planes import PLANES
+from penumbra.rbc.synopsis import PLANES
 from penumbra.reproduce import published
 from penumbra.reproduce.request import Cost, Request
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
+from penumbra.review.pictures.moments import find_moment
+from penumbra.review.pictures.planes import planes_figure
 
 NAME, TITLE = "fig-synopsis", "The synopsis of the example situation"
 TURN, ELL = 5, 128

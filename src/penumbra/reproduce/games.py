@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from penumbra.arena.archive import Archive
-from penumbra.arena.mill import run
+from penumbra.arena.generate import run
 from penumbra.arena.population import Member, Population
 from penumbra.core import GameRecord
-from penumbra.players.configuration import headset
+from penumbra.games.archive import Archive
+from penumbra.players.penumbra.configuration import headset
 from penumbra.reproduce.request import Cost, ReproductionError, Request
 
 USUAL = (Path("runs/games.db"), Path("runs/games2.db"), Path("runs/public.db"))

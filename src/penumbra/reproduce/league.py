@@ -20,15 +20,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from penumbra.arena.archive import Archive
 from penumbra.arena.entrants import Entrant
 from penumbra.arena.match import Job
-from penumbra.arena.organiser import Players, Standing, local_players, outset, run
-from penumbra.arena.rating import Ratings, rate
 from penumbra.arena.score import GameResult
-from penumbra.arena.tournament import Pairing, Tournament
+from penumbra.arena.tournament import Players, Standing, local_players, outset, run
+from penumbra.arena.tournament_plan import Pairing, Tournament
+from penumbra.games.archive import Archive
+from penumbra.games.ratings import Ratings, rate
 from penumbra.network import weights as files
-from penumbra.network.shared import inference_process
+from penumbra.network.inference_server import inference_process
 from penumbra.network.weights import WeightsError
 from penumbra.reproduce import published
 from penumbra.reproduce.accuracy import one_network

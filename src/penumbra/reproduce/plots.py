@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from penumbra.pictures.board import INK
+from penumbra.review.pictures.board import INK
 
 OURS, PAPERS = "#c2681f", "#2f6fa7"
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from penumbra.pictures.files import save
+from penumbra.review.pictures.files import save
 
 Cell = str | int | float | bool | None
 

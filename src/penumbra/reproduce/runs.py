@@ -20,8 +20,8 @@ from penumbra.training import saliency
 from penumbra.training.data import Table
 from penumbra.training.examples import ExampleSettings
 from penumbra.training.recipe import EVERYBODY, THE_BEST, LossWeights, Plan, Recipe, Training, read_recipe
+from penumbra.training.run import train, validation_table
 from penumbra.training.saliency import SaliencyLog
-from penumbra.training.train import train, validation_table
 
 PAPER_RECIPE = Path("configs/paper.toml")
 

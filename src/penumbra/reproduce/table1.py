@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from penumbra.arena.archive import is_validation
 from penumbra.core import GameRecord
+from penumbra.games.archive import is_validation
 from penumbra.reproduce import accuracy, published
 from penumbra.reproduce.accuracy import Judged
 from penumbra.reproduce.orders import rank_correlation, verdict

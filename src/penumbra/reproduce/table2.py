@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from penumbra.arena.rating import Ratings
+from penumbra.games.ratings import Ratings
 from penumbra.reproduce import league, published, variants
 from penumbra.reproduce.league import STAND_INS, Baseline, shown_elo, stronger
 from penumbra.reproduce.orders import rank_correlation, verdict

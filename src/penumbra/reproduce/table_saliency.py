@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penumbra.rbc.planes import PLANES
+from penumbra.rbc.synopsis import PLANES
 from penumbra.reproduce import planes_study, published
 from penumbra.reproduce.orders import rank_correlation, verdict
 from penumbra.reproduce.planes_study import order, over_training, study

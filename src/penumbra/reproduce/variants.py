@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penumbra.arena.rating import Ratings
+from penumbra.games.ratings import Ratings
 from penumbra.reproduce import league, published
 from penumbra.reproduce.accuracy import in_words, one_network
 from penumbra.reproduce.league import EVERY, FEW, Sizes, Variant

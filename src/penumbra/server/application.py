@@ -20,13 +20,13 @@ from starlette.middleware.gzip import GZipMiddleware
 import penumbra
 from penumbra.core import GameRecord
 from penumbra.interop.game_files import to_json
-from penumbra.players.configuration import Configuration
-from penumbra.rbc.planes import PLANES
+from penumbra.players.penumbra.configuration import Configuration
+from penumbra.rbc.synopsis import PLANES
 from penumbra.server import bots, jobs
+from penumbra.server.bot_client import Failed, Thinking
 from penumbra.server.connection import Allowance, Connection
 from penumbra.server.lobby import Lobby
 from penumbra.server.messages import PROTOCOL, Refusal, Strength, parse_analyse, parse_new_game
-from penumbra.server.thinking import Failed, Thinking
 
 log = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ import dataclasses
 from dataclasses import dataclass
 
 from penumbra.players import registry
-from penumbra.players.configuration import Configuration
+from penumbra.players.penumbra.configuration import Configuration
+from penumbra.players.penumbra.presets import PRESETS
 from penumbra.players.player import Player
-from penumbra.players.presets import PRESETS
 from penumbra.server.messages import Refusal, Side, Strength
 
 ANALYSED = 200_000  # states that an analysis follows

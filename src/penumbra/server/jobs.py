@@ -6,15 +6,15 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-from penumbra import analysis
-from penumbra.arena.archive import Archive, ArchivedGame
 from penumbra.core import GameRecord
+from penumbra.games.archive import Archive, ArchivedGame
 from penumbra.interop.history import history_to_record
 from penumbra.interop.history_json import GameFileError, parse_history
-from penumbra.players.configuration import Configuration
-from penumbra.server import review as reviews
+from penumbra.players.penumbra.configuration import Configuration
+from penumbra.review import analysis
+from penumbra.review import frames as reviews
+from penumbra.server.bot_client import Thinking
 from penumbra.server.messages import ColorName, Refusal, color_name
-from penumbra.server.thinking import Thinking
 
 PAGE = 100  # games of the archive in one answer
 SOURCE = "the game"  # what a game file is called in messages about it

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from penumbra.core import MOVE, SENSE, START_FEN, Game, GameRecord
-from penumbra.players.configuration import Configuration
+from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.actions import (
     SQUARE_NAMES,
     action_to_code,
@@ -23,12 +23,12 @@ from penumbra.rbc.actions import (
     view_code,
 )
 from penumbra.rbc.observations import Moved, Sensed
+from penumbra.rbc.player_view import Teller, request_code
+from penumbra.server.bot_client import Failed, RoomLost, Thinking
+from penumbra.server.bot_process import BotRoom
 from penumbra.server.clocks import Clocks
 from penumbra.server.game_log import GameLog, Setup, SideSetup, Story
 from penumbra.server.messages import Message, Refusal, color_name
-from penumbra.server.telling import Teller, request_code
-from penumbra.server.thinking import Failed, RoomLost, Thinking
-from penumbra.server.thinking_process import BotRoom
 
 log = logging.getLogger(__name__)
 

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from penumbra.players.configuration import Configuration
+from penumbra.players.penumbra.configuration import Configuration
 from penumbra.server import bots
+from penumbra.server.bot_client import Thinking
+from penumbra.server.bot_game import WatchedGame
 from penumbra.server.game_log import GameLog, Setup, SideSetup
+from penumbra.server.human_game import PlayedGame
 from penumbra.server.live_game import LiveGame
 from penumbra.server.messages import Clock, NewGame, NewPlay, NewWatch, Refusal, Side, Strength
-from penumbra.server.played_game import PlayedGame
-from penumbra.server.thinking import Thinking
-from penumbra.server.watched_game import WatchedGame
 
 log = logging.getLogger(__name__)
 

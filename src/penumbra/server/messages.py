@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
-from penumbra.players.configuration import Configuration
+from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.actions import SQUARE_NAMES, uci_to_code
 
 PROTOCOL = 1  # counts up when an older page could no longer follow

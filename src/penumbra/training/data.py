@@ -2,7 +2,7 @@
 
 A headset learns from the steps of the players that its plan names. Legal actions are padded to a fixed width, so that a
 batch is a gather. A table can be filled by another thread while it is drawn from. Of a step that was searched the
-policy learns the visits of the root (see `penumbra.arena.visits`), of any other what was chosen.
+policy learns the visits of the root (see `penumbra.games.visits`), of any other what was chosen.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from penumbra.arena.rating import rate
-from penumbra.arena.visits import unpack
 from penumbra.core import GameRecord
+from penumbra.games.ratings import rate
+from penumbra.games.visits import unpack
 from penumbra.rbc.actions import SENSES
 from penumbra.training.examples import Cleaned, Examples, ExampleSettings, clean, make_examples
 from penumbra.training.recipe import EVERYBODY, THE_BEST, Plan

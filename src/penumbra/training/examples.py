@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penumbra import core
-from penumbra.arena.archive import is_validation
 from penumbra.core import GameRecord
+from penumbra.games.archive import is_validation
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from penumbra.configs.reader import read_toml
 from penumbra.network.architecture import Architecture
 from penumbra.network.weights import Weights
-from penumbra.toml_file import read_toml
 from penumbra.training.examples import ExampleSettings
 
 EVERYBODY, THE_BEST = "all", "top"

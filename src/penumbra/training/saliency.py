@@ -35,9 +35,9 @@ from torch import Tensor
 from penumbra.network.architecture import PLANES
 from penumbra.network.model import Network, network_input
 from penumbra.training.data import Batch, Table
-from penumbra.training.loop import Trainer
 from penumbra.training.loss import legal_logits, losses, total
 from penumbra.training.recipe import LossWeights
+from penumbra.training.trainer import Trainer
 
 FILE = "saliency.jsonl"  # beside the log of a training run
 BATCH = 256

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from penumbra.arena.archive import Archive, NewGame
 from penumbra.core import Fleet
 from penumbra.dsmcp.domain import Evaluator, Legal
+from penumbra.games.archive import Archive, NewGame
 
 SOURCE = "selfplay"
 NAME = "Network"
@@ -130,7 +130,7 @@ def _rows_of(legal: Legal, rows: NDArray[np.int64]) -> Legal:
 
 def network_policies(weights: str | None, device: str) -> Callable[[str], Evaluator]:
     """Evaluators with the policy of a headset, from the shipped weights or others."""
-    from penumbra.network.choice import policy_evaluator
+    from penumbra.network.loading import policy_evaluator
 
     return lambda headset: policy_evaluator(weights, device, headset)
 

@@ -1,0 +1,57 @@
+"""`penumbra doctor`: what this installation runs on, and what is missing from it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import sys
+
+import penumbra
+
+PACKAGES = ("numpy", "chess", "reconchess", "typer", "rich", "matplotlib", "fastapi", "uvicorn", "websockets")
+
+
+def report() -> tuple[list[tuple[str, str]], list[str]]:
+    """(what was found, what is wrong); nothing is wrong in an installation that works."""
+    found = [
+        ("penumbra", penumbra.__version__),
+        ("python", f"{platform.python_version()} ({sys.executable})"),
+        ("machine", f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"),
+    ]
+    problems: list[str] = []
+    _check_core(found, problems)
+    for package in PACKAGES:
+        try:
+            found.append((package, importlib.metadata.version(package)))
+        except importlib.metadata.PackageNotFoundError:
+            problems.append(f"{package} is not installed: python -m pip install {package}")
+    engine = os.environ.get("STOCKFISH_EXECUTABLE") or shutil.which("stockfish") or "not found (Trout needs it)"
+    found.append(("stockfish", engine))
+    return found, problems
+
+
+def _check_core(found: list[tuple[str, str]], problems: list[str]) -> None:
+    """Loads the core and counts the moves of chess' first three plies on it."""
+    try:
+        from penumbra import _cpu, core
+    except ImportError as error:
+        problems.append(f"the native core does not load: {error}")
+        return
+    found.append(("native core", f"{core.BUILD}, {core.threads()} threads"))
+    found.append(("processor features", ", ".join(_cpu.features()) or "none that the core uses"))
+    found.append(("network kernels", _kernels()))
+    if core.perft(core.START_FEN, 3, True) != 8902:
+        problems.append("the native core counts chess moves wrongly: build it again")
+
+
+def _kernels() -> str:
+    """What evaluates networks on this processor."""
+    from penumbra.network.quantization.int8_evaluator import builds
+
+    if builds():
+        return f"our own for {builds()[0]}, in eight bits"
+    from penumbra.network.quantization.calibration import is_fast_here
+
+    return "onnxruntime, in eight bits" if is_fast_here() else "onnxruntime, in 32 bits"

@@ -1,0 +1,256 @@
+"""One inference process for many games: `penumbra infer --address SOCKET`.
+
+Players ask it through a Unix socket, `device = "unix:SOCKET"` in their configuration. While one batch is evaluated the
+questions of other games gather, and make the next one: the more games, the larger the batches. It can be told to load
+other weights while it serves, as training does that plays with what it learns.
+
+A question is (headset, features, legal actions, their offsets); an answer is (priors, values), or a text that says why
+there is none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import selectors
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penumbra.dsmcp.domain import Evaluator, Features, Floats, Legal
+from penumbra.network import SCHEME
+from penumbra.network.weights import WeightsError
+
+MOST_ROWS = 2048  # of one batch
+RAW = argparse.RawDescriptionHelpFormatter
+EvaluatorOf = Callable[[str], Evaluator]  # by the headset whose policy is asked for
+
+
+class Question(NamedTuple):
+    """What one game wants evaluated."""
+
+    connection: Connection
+    features: Features
+    legal: Legal
+
+
+class Server:
+    """Answers games until it is stopped."""
+
+    def __init__(self, address: str | Path, load: Callable[[str | None], tuple[tuple[str, ...], EvaluatorOf]]) -> None:
+        self.address = str(address)
+        self.load = load
+        self.headsets, self.evaluator_of = load(None)
+        self.evaluators: dict[str, Evaluator] = {}
+        self.batches = self.rows = 0
+        _make_room(Path(address))
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.address)
+        self.listener.listen(256)
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.listener, selectors.EVENT_READ)
+
+    def serve(self, stopped: Callable[[], bool] = lambda: False) -> None:
+        try:
+            while not stopped():
+                for headset, questions in self.gather().items():
+                    self.answer(headset, questions)
+        finally:
+            self.selector.close()
+            self.listener.close()
+            Path(self.address).unlink(missing_ok=True)
+
+    def gather(self) -> dict[str, list[Question]]:
+        """All questions that are there, by headset."""
+        waiting: dict[str, list[Question]] = {}
+        for key, _ in self.selector.select(0.5):
+            if key.fileobj is self.listener:
+                accepted, _ = self.listener.accept()
+                self.selector.register(Connection(accepted.detach()), selectors.EVENT_READ)
+                continue
+            connection = key.fileobj
+            assert isinstance(connection, Connection)
+            try:
+                kind, *rest = connection.recv()
+                if kind == "evaluate":
+                    headset, features, actions, offsets = rest
+                    waiting.setdefault(headset, []).append(Question(connection, features, Legal(actions, offsets)))
+                else:
+                    connection.send(self.attend(kind, *rest))
+            except Exception:  # the game is over, or its process is gone, or it speaks another language
+                self.selector.unregister(connection)
+                connection.close()
+        return waiting
+
+    def attend(self, kind: str, *rest: Any) -> Any:
+        if kind == "headsets":
+            return self.headsets
+        if kind == "load":
+            try:
+                self.headsets, self.evaluator_of = self.load(*rest)
+            except WeightsError as error:
+                return str(error)
+            self.evaluators = {}
+            return self.headsets
+        return f"there is no question {kind!r}"
+
+    def answer(self, headset: str, questions: list[Question]) -> None:
+        """Evaluates as many questions together as fit into a batch, until all have their answers."""
+        while questions:
+            some = [questions.pop(0)]
+            rows = len(some[0].features)
+            while questions and rows + len(questions[0].features) <= MOST_ROWS:
+                some.append(questions.pop(0))
+                rows += len(some[-1].features)
+            for question, reply in zip(some, self.replies(headset, some), strict=True):
+                with contextlib.suppress(OSError):
+                    question.connection.send(reply)
+
+    def replies(self, headset: str, questions: list[Question]) -> list[Any]:
+        """Answers, or why there is none; a question that cannot be answered is its asker's trouble alone."""
+        try:
+            return list(self.evaluate(headset, questions))
+        except Exception as error:
+            if len(questions) == 1:
+                return [f"{type(error).__name__}: {error}"]
+        return [reply for question in questions for reply in self.replies(headset, [question])]
+
+    def evaluate(self, headset: str, questions: list[Question]) -> list[tuple[Floats, Floats]]:
+        if headset not in self.evaluators:
+            self.evaluators[headset] = self.evaluator_of(headset)
+        features = np.concatenate([question.features for question in questions])
+        counts = np.concatenate([np.diff(question.legal.offsets) for question in questions])
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        actions = np.concatenate([question.legal.actions for question in questions])
+        priors, values = self.evaluators[headset].evaluate(features, Legal(actions, offsets), False)
+        self.batches += 1
+        self.rows += len(features)
+        ends = np.cumsum([len(question.features) for question in questions])
+        answers, first = [], 0
+        for end in ends.tolist():
+            answers.append((priors[offsets[first] : offsets[end]], values[first:end]))
+            first = end
+        return answers
+
+
+def _make_room(path: Path) -> None:
+    """Removes a socket that nobody listens at any more, and nothing else."""
+    if not path.exists():
+        return
+    if not path.is_socket():
+        raise WeightsError(f"{path}: is there already, and no socket")
+    with contextlib.suppress(WeightsError):
+        connect(str(path)).close()
+        raise OSError(f"{path}: another inference process listens there")
+    path.unlink()
+
+
+class SharedEvaluator:
+    """Asks an inference process; each thread has a connection of its own."""
+
+    def __init__(self, address: str, policy: str, opponent: str) -> None:
+        self.address, self.policy, self.opponent = address, policy, opponent
+        self.of_thread = threading.local()
+
+    def evaluate(self, features: Features, legal: Legal, opponent: bool) -> tuple[Floats, Floats]:
+        if not hasattr(self.of_thread, "connection"):
+            self.of_thread.connection = connect(self.address)
+        headset = self.opponent if opponent else self.policy
+        return ask(self.of_thread.connection, "evaluate", headset, features, legal.actions, legal.offsets)  # type: ignore[no-any-return]
+
+
+def connect(address: str) -> Connection:
+    client = socket.socket(socket.AF_UNIX)
+    try:
+        client.connect(address)
+    except OSError as error:
+        raise WeightsError(f"no inference process answers at {address} ({error.strerror})") from None
+    return Connection(client.detach())
+
+
+def ask(connection: Connection, *question: Any) -> Any:
+    try:
+        connection.send(question)
+        reply = connection.recv()
+    except (EOFError, OSError):
+        raise WeightsError("the inference process has gone") from None
+    if isinstance(reply, str):
+        raise WeightsError(f"the inference process: {reply}")
+    return reply
+
+
+def headsets_at(address: str) -> tuple[str, ...]:
+    connection = connect(address)
+    try:
+        return tuple(ask(connection, "headsets"))
+    finally:
+        connection.close()
+
+
+def load_at(address: str, weights: str | Path) -> None:
+    """Lets an inference process go on with other weights."""
+    connection = connect(address)
+    try:
+        ask(connection, "load", str(weights))
+    finally:
+        connection.close()
+
+
+def _run(address: str, weights: str | None, device: str, threads: int, parent: int | None) -> None:
+    from penumbra.network.loading import loader
+
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    if parent is not None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Server(address, loader(weights, device, threads)).serve(
+        lambda: stop.is_set() or (parent is not None and os.getppid() != parent)
+    )
+
+
+@contextlib.contextmanager
+def inference_process(
+    address: str | Path, weights: str | None = None, device: str = "auto", threads: int = 2
+) -> Iterator[str]:
+    """An inference process for as long as the block lasts; the `device` by which players reach it."""
+    process = get_context("spawn").Process(target=_run, args=(str(address), weights, device, threads, os.getpid()))
+    process.start()
+    try:
+        while process.is_alive() and not Path(address).exists():
+            process.join(0.05)
+        if not process.is_alive():
+            raise WeightsError("the inference process could not start")
+        yield f"{SCHEME}{address}"
+    finally:
+        process.terminate()
+        process.join()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser("penumbra infer", description=__doc__, formatter_class=RAW)
+    parser.add_argument("--address", required=True, help="a path for the socket")
+    parser.add_argument("--weights", help="left out, those that come with the program")
+    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    parser.add_argument("--threads", type=int, default=2, help="of inference on a CPU")
+    given = parser.parse_args(arguments)
+    try:
+        _run(given.address, given.weights, given.device, given.threads, None)
+    except (ValueError, OSError) as error:
+        print(f"penumbra: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

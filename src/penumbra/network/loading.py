@@ -1,0 +1,169 @@
+"""Which network plays: of those that come with the program `lite` on a CPU and `full` on a GPU, or what the user names.
+
+Weights and evaluators are made once for each process and shared by all its games; with `device = "unix:SOCKET"` an
+inference server (`penumbra.network.inference_server`) has them, for the games of many. On a CPU that can do so fast
+they compute in eight bits, by our own kernels or by onnxruntime; `device = "cpu32"` does not.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from penumbra.core import threads
+from penumbra.dsmcp.domain import Evaluator
+from penumbra.network import SCHEME
+from penumbra.network.inference_server import EvaluatorOf, SharedEvaluator, headsets_at
+from penumbra.network.weights import FULL, LITE, Weights, WeightsError, load
+
+FLOAT = "cpu32"  # the device of those who want no eight bits
+OWN = ("Penumbra", "Top")  # headsets of our policy: the one that has learned from its own games, else the best players'
+VALUE = "All"  # the headset of the value
+
+
+def network_headsets(weights: str | None, device: str) -> tuple[str, ...]:
+    """The headsets of a network; WeightsError if there is no such network."""
+    if device.startswith(SCHEME):
+        return _headsets_at(device.removeprefix(SCHEME))
+    return _load(_path(weights, _where(device))).architecture.headsets
+
+
+def network_evaluator(
+    weights: str | None, device: str, opponent: str, policies: tuple[str, ...] = OWN, value: str = VALUE
+) -> Evaluator:
+    """An evaluator with π of the first of `policies` that the network has, ν of the headset `value` and τ̂ of the
+    headset `opponent`; WeightsError if there can be none."""
+    names = network_headsets(weights, device)
+    if device.startswith(SCHEME):
+        if value != VALUE:
+            raise WeightsError(f"{device}: an inference process has the value of {VALUE} alone, not of {value}")
+        address = device.removeprefix(SCHEME)
+        policy = own_headset(names, policies, address)
+        return _shared(address, policy, opponent if opponent in names else policy)
+    path = _path(weights, _where(device))
+    if value != VALUE:
+        _check_headset(path, value, names)
+    return _make(path, _where(device), own_headset(names, policies, path), opponent, threads(), value)
+
+
+def policy_evaluator(weights: str | None, device: str, headset: str) -> Evaluator:
+    """An evaluator with the policy of one headset for both players."""
+    if device.startswith(SCHEME):
+        address = device.removeprefix(SCHEME)
+        _check_headset(address, headset, _headsets_at(address))
+        return _shared(address, headset, headset)
+    where = choose_device(device)
+    path = _path(weights, where)
+    _check_headset(path, headset, _load(path).architecture.headsets)
+    return _make(path, where, headset, headset, threads())
+
+
+def own_headset(names: tuple[str, ...], policies: tuple[str, ...] = OWN, path: str = "the network") -> str:
+    """Whose policy is our π: the first of `policies` that there is."""
+    found = next((name for name in policies if name in names), None)
+    if found is None and len(names) > 1:
+        _check_headset(path, policies[0], names)
+    return found or names[0]
+
+
+def loader(weights: str | None, device: str, cores: int) -> Callable[[str | None], tuple[tuple[str, ...], EvaluatorOf]]:
+    """For an inference process: headsets and evaluators of a file of weights, of those given here to begin with."""
+    where = choose_device(device)
+
+    def load_from(path: str | None) -> tuple[tuple[str, ...], EvaluatorOf]:
+        path = path or _path(weights, where)
+        loaded = _read(path)
+        names = loaded.architecture.headsets
+
+        def evaluator_of(headset: str) -> Evaluator:
+            _check_headset(path, headset, names)
+            return _evaluator(loaded, where, headset, headset, cores)
+
+        return names, evaluator_of
+
+    return load_from
+
+
+def _where(device: str) -> str:
+    return device if device == FLOAT else choose_device(device)
+
+
+def _path(weights: str | None, device: str) -> str:
+    """A file of weights, by its path or by the name of one that comes with the program."""
+    usual = FULL if device == "cuda" else LITE
+    return str({None: usual, "lite": LITE, "full": FULL}.get(weights, weights))
+
+
+def _check_headset(path: str, headset: str, names: tuple[str, ...]) -> None:
+    if headset not in names:
+        raise WeightsError(f"{path}: there is no headset {headset!r}; there are {', '.join(names)}")
+
+
+@functools.lru_cache(maxsize=4)
+def _headsets_at(address: str) -> tuple[str, ...]:
+    return headsets_at(address)
+
+
+@functools.lru_cache(maxsize=32)
+def _shared(address: str, policy: str, opponent: str) -> Evaluator:
+    return SharedEvaluator(address, policy, opponent)
+
+
+def choose_device(device: str) -> str:
+    """`cuda` or `cpu`. Torch is loaded only where there is a GPU to be seen."""
+    if device == "cpu" or (device == "auto" and not _sees_gpu()):
+        return "cpu"
+    if importlib.util.find_spec("torch") is not None:
+        import torch
+
+        if torch.cuda.is_available():
+            return "cuda"
+    if device == "auto":
+        return "cpu"
+    raise WeightsError("there is no CUDA device here, or torch is not installed; use device = cpu")
+
+
+def _sees_gpu() -> bool:
+    return Path("/dev/nvidia0").exists() or Path("/dev/nvidiactl").exists()
+
+
+@functools.lru_cache(maxsize=4)
+def _load(path: str) -> Weights:
+    return _read(path)
+
+
+def _read(path: str) -> Weights:
+    if not Path(path).exists():
+        raise WeightsError(f"{path}: there are no weights; name others, or use evaluator = heuristic")
+    return load(path)
+
+
+@functools.lru_cache(maxsize=32)
+def _make(path: str, device: str, policy: str, opponent: str, cores: int, value: str = VALUE) -> Evaluator:
+    return _evaluator(_load(path), device, policy, opponent, cores, value)
+
+
+def _evaluator(weights: Weights, device: str, policy: str, opponent: str, cores: int, value: str = VALUE) -> Evaluator:
+    names = weights.architecture.headsets
+    value = value if value in names else names[0]
+    opponent = opponent if opponent in names else policy
+    if device == "cuda":
+        from penumbra.network.model import from_weights
+        from penumbra.network.torch_evaluator import TorchEvaluator
+
+        return TorchEvaluator(from_weights(weights), device, policy=policy, value=value, opponent=opponent)
+    from penumbra.network.cache import Remembering
+    from penumbra.network.quantization import int8_evaluator
+    from penumbra.network.quantization.rounding import ranges_of
+
+    heads: dict[str, Any] = {"policy": policy, "value": value, "opponent": opponent, "threads": cores}
+    ranges = None if device == FLOAT else ranges_of(weights)
+    if ranges is not None and int8_evaluator.is_possible(weights):
+        return Remembering(int8_evaluator.EightBitEvaluator(weights, **heads, ranges=ranges))
+    from penumbra.network.onnx_evaluator import OnnxEvaluator
+    from penumbra.network.quantization.calibration import is_fast_here
+
+    return Remembering(OnnxEvaluator(weights, **heads, ranges=ranges if is_fast_here() else None))

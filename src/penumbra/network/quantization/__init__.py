@@ -1,0 +1,1 @@
+"""Networks in eight bits: the rounding, the calibration of ranges, and the evaluator on kernels of our own."""

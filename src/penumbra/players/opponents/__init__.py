@@ -1,0 +1,1 @@
+"""The built-in opponents, after programs of the competitions, and what several of them share."""

@@ -1,0 +1,158 @@
+"""The server's end of the thinking process: requests as coroutines, jobs as streams.
+
+A process that dies is replaced by a new one when it is next needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import multiprocessing
+import os
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from penumbra.server.bot_process import AssistantRoom, BotRoom, run
+from penumbra.server.messages import Refusal
+
+log = logging.getLogger(__name__)
+
+LEAST_THREADS = 4  # bots that may think at the same time: a quick one need not wait for two slow ones
+
+
+class RoomLost(Exception):
+    """The process does not hold what was asked for, because it is a new one."""
+
+
+class Failed(Exception):
+    """What was asked for raised an exception."""
+
+
+class Thinking:
+    """Starts its process when it is first needed, or when told to. All methods belong to one event loop."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+        self._process: BaseProcess | None = None
+        self._pipe: Connection | None = None
+        self._waiting: dict[int, tuple[Connection, asyncio.Queue[tuple[str, Any]]]] = {}  # by the process asked
+
+    def prepare(self) -> None:
+        """Starts the process before it is needed."""
+        if self._pipe is None:
+            self._start()
+
+    async def open(self, key: str, room: BotRoom | AssistantRoom) -> None:
+        """Makes a room, in place of any other under that key."""
+        await self._request("open", key, room)
+
+    async def call(self, key: str, method: str, *arguments: Any) -> Any:
+        """Calls a method of what is in a room."""
+        return await self._request("call", key, method, *arguments)
+
+    async def close_room(self, key: str) -> None:
+        await self._request("close", key)
+
+    async def stream(self, job: Callable[..., Iterator[Any]], *arguments: Any) -> AsyncIterator[Any]:
+        """What a generator yields over there. A ValueError there is a `Refusal` here."""
+        number, answers = self._send("job", job, *arguments)
+        finished = False
+        try:
+            while True:
+                what, value = await answers.get()
+                if what == "item":
+                    yield value
+                    continue
+                finished = True
+                if what == "refused":
+                    raise Refusal("refused", value)
+                if what != "answer":
+                    raise Failed(value)
+                return
+        finally:
+            self._waiting.pop(number, None)
+            if not finished and self._pipe is not None:
+                with contextlib.suppress(OSError):
+                    self._pipe.send((number, "cancel"))
+
+    def stop(self) -> None:
+        """Ends the process."""
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._process = None
+
+    async def _request(self, what: str, *arguments: Any) -> Any:
+        number, answers = self._send(what, *arguments)
+        try:
+            kind, value = await answers.get()
+        finally:
+            self._waiting.pop(number, None)
+        if kind == "missing":
+            raise RoomLost(value)
+        if kind == "failed":
+            raise Failed(value)
+        return value
+
+    def _send(self, what: str, *arguments: Any) -> tuple[int, asyncio.Queue[tuple[str, Any]]]:
+        number = next(self._numbers)
+        answers: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+        pipe = self._pipe or self._start()
+        try:
+            pipe.send((number, what, *arguments))
+        except OSError:
+            self._lost(pipe)
+            pipe = self._start()
+            pipe.send((number, what, *arguments))
+        self._waiting[number] = pipe, answers
+        return number, answers
+
+    def _start(self) -> Connection:
+        context = multiprocessing.get_context("spawn")
+        pipe, theirs = context.Pipe()
+        threads = max(LEAST_THREADS, os.cpu_count() or 1)
+        self._process = context.Process(target=run, args=(theirs, threads), daemon=True, name="penumbra-thinking")
+        self._process.start()
+        theirs.close()
+        self._pipe = pipe
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=_read, args=(pipe, loop, self._deliver, self._lost), daemon=True).start()
+        return pipe
+
+    def _deliver(self, number: int, what: str, value: Any) -> None:
+        if number in self._waiting:
+            self._waiting[number][1].put_nowait((what, value))
+
+    def _lost(self, pipe: Connection) -> None:
+        """The process at the other end has ended: whoever waits for it is told so; the next request starts another."""
+        if pipe is self._pipe:
+            self.stop()
+            log.warning("the thinking process has ended; there will be a new one")
+        for asked, answers in self._waiting.values():
+            if asked is pipe:
+                answers.put_nowait(("missing", "the thinking process has ended"))
+
+
+def _read(
+    pipe: Connection,
+    loop: asyncio.AbstractEventLoop,
+    deliver: Callable[[int, str, Any], None],
+    lost: Callable[[Connection], None],
+) -> None:
+    """In a thread of its own: carries answers to the event loop."""
+    try:
+        while True:
+            loop.call_soon_threadsafe(deliver, *pipe.recv())
+    except (EOFError, OSError):
+        pass
+    finally:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(lost, pipe)

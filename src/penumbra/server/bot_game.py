@@ -1,0 +1,104 @@
+"""Two bots, and whoever watches: everything is shown, for there is nobody to hide it from."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+from penumbra.core import START_FEN, Game
+from penumbra.rbc.observations import Moved, Observation, Sensed
+from penumbra.review.frames import Reviewer
+from penumbra.server.live_game import Listener, LiveGame
+from penumbra.server.messages import PROTOCOL, Message, Pace, Refusal, Step
+
+TOP_ACTIONS = 8  # of a thought
+
+
+class WatchedGame(LiveGame):
+    """Steps are shown as a review shows them. While nobody watches, or a step waits to be taken, no clock runs."""
+
+    def __init__(self, *arguments: Any, paused: bool = False, seconds: float = 0.5, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.paused = paused
+        self.seconds = seconds  # that a step stays before the next
+        self.steps: list[dict[str, Any]] = []
+        self._reviewer = Reviewer(START_FEN)
+        self._go = asyncio.Event()
+        self._new: asyncio.Queue[tuple[Game, bool, Observation, dict[str, Any] | None]] = asyncio.Queue()
+        self._showing = asyncio.get_running_loop().create_task(self._show())
+
+    def greeting(self) -> dict[str, Any]:
+        return {
+            "type": "game",
+            "protocol": PROTOCOL,
+            "game": self.about() | {"mode": "watch", "start": START_FEN},
+            "steps": self.steps,
+            "state": self.state(),
+        }
+
+    def state(self) -> dict[str, Any]:
+        phase = "over" if self.over else "paused" if self.paused else "running"
+        return {"phase": phase, "seconds": self.seconds, "clocks": self.clocks.to_json(), "result": self.result}
+
+    def join(self, listener: Listener) -> None:
+        super().join(listener)
+        if not self.paused:
+            self._go.set()
+
+    def handle(self, message: Message) -> None:
+        match message:
+            case Pace(paused=paused, seconds=seconds):
+                self.paused, self.seconds = paused, seconds
+                if not paused:
+                    self._go.set()
+                self.ended()
+            case Step():
+                self._go.set()
+            case _:
+                raise Refusal("watched", "this game is played by programs; you can only watch it")
+
+    def heard(self, color: bool, thought: dict[str, Any] | None) -> None:
+        self._new.put_nowait((self.game.copy(), color, self.tellers[color].observations[-1], thought))
+
+    def resumed(self, color: bool) -> None:
+        self.heard(color, None)
+
+    def ended(self) -> None:
+        self.send_all({"type": "update", "step": None, "state": self.state()})
+
+    async def stop(self) -> None:
+        self._showing.cancel()
+        await super().stop()
+
+    async def before_step(self) -> None:
+        self.hold_clock()
+        self._go.clear()
+        if self.paused or not self.listeners:
+            await self._go.wait()
+        else:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._go.wait(), self.seconds)
+        self.run_clock()
+
+    async def _show(self) -> None:
+        """Each new step as a step of the review, its sets of states followed in a thread."""
+        while True:
+            game, color, observation, thought = await self._new.get()
+            step = await asyncio.to_thread(self._reviewed, game, color, observation)
+            self.steps.append(step | {"thought": _short(thought)})
+            self.send_all({"type": "update", "step": self.steps[-1], "state": self.state()})
+
+    def _reviewed(self, game: Game, color: bool, observation: Observation) -> dict[str, Any]:
+        if isinstance(observation, Sensed):
+            return self._reviewer.sensed(game, color, observation.square, observation.contents)
+        assert isinstance(observation, Moved)
+        return self._reviewer.moved(game, color, observation.requested, observation.taken, observation.capture)
+
+
+def _short(thought: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What the page shows of a decision."""
+    if thought is None:
+        return None
+    keys = ("action", "reason", "value", "states", "particles", "nodes", "seconds", "belief")
+    return {key: thought[key] for key in keys} | {"actions": thought["actions"][:TOP_ACTIONS]}

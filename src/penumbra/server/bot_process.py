@@ -1,0 +1,184 @@
+"""The thinking process: every bot of every game, every tracker that assists, every analysis; one process for all.
+
+It serves the server's requests in threads. The native core and the evaluators do their work outside Python's lock, and
+whatever the bots share, such as the weights of a network, is in memory once. It runs at a lower priority than the
+server, so that thinking never delays an answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+from penumbra.players import notices
+from penumbra.players.penumbra.configuration import Configuration
+from penumbra.players.penumbra.player import PenumbraPlayer
+from penumbra.players.player import Player
+from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+from penumbra.server import bots
+from penumbra.server.assistance import Assistant
+
+log = logging.getLogger(__name__)
+
+NICENESS = 5
+
+
+@dataclass(frozen=True)
+class BotRoom:
+    """A bot in one game: enough to make it, and to make it again."""
+
+    name: str
+    seed: int
+    configuration: Configuration
+    color: bool
+    fen: str
+    opponent: str
+    observations: tuple[Observation, ...]
+    thoughts: bool  # whether its decisions are wanted
+
+    def open(self) -> Bot:
+        player = bots.make(self.name, self.seed, self.configuration)
+        if isinstance(player, PenumbraPlayer):
+            player.record = self.thoughts
+        notices.meet(player, self.opponent)
+        player.start(self.color, self.fen)
+        for observation in self.observations:
+            match observation:
+                case OpponentMoved(capture):
+                    player.opponent_moved(capture)
+                case Sensed(square, contents):
+                    player.sensed(square, contents)
+                case Moved(requested, taken, capture):
+                    player.moved(requested, taken, capture)
+        return Bot(player)
+
+
+@dataclass(frozen=True)
+class AssistantRoom:
+    """The tracker that assists one side of a game."""
+
+    color: bool
+    fen: str
+    observations: tuple[Observation, ...]
+
+    def open(self) -> Assistant:
+        return Assistant(self.color, self.fen, self.observations)
+
+
+class Bot:
+    """A player, called as a game calls it. `left` is what its clock shows, None without one."""
+
+    def __init__(self, player: Player) -> None:
+        self._player = player
+
+    def sense(self, capture: int | None, left: float | None) -> tuple[int | None, dict[str, Any] | None]:
+        """Its turn has come: where it senses, and what it thinks."""
+        self._player.opponent_moved(capture)
+        notices.tell_time(self._player, left)
+        return self._player.choose_sense(), self._thought()
+
+    def move(
+        self, square: int | None, contents: Sequence[int], left: float | None, actions: Sequence[int]
+    ) -> tuple[int, int, dict[str, Any] | None]:
+        """Its sense showed this: its move, what a pawn becomes, and what it thinks."""
+        self._player.sensed(square, contents)
+        notices.tell_time(self._player, left)
+        action = self._player.choose_move(actions)
+        return action, notices.promotion(self._player), self._thought()
+
+    def moved(self, requested: int, taken: int, capture: int | None) -> None:
+        self._player.moved(requested, taken, capture)
+
+    def close(self) -> None:
+        notices.game_over(self._player, None, None)
+
+    def _thought(self) -> dict[str, Any] | None:
+        recorded = self._player.recorded if isinstance(self._player, PenumbraPlayer) else []
+        return recorded[-1] if recorded else None
+
+
+class _NoRoom(Exception):
+    """There is nothing under this key: the process is younger than the game."""
+
+
+class _Rooms:
+    """What the process holds, by key, and the requests under way."""
+
+    def __init__(self, pipe: Connection, threads: int) -> None:
+        self._pipe = pipe
+        self._sending = threading.Lock()
+        self._rooms: dict[str, Any] = {}
+        self._cancelled: set[int] = set()
+        self._players = ThreadPoolExecutor(threads, "penumbra-bot")
+        self._jobs = ThreadPoolExecutor(1, "penumbra-job")
+
+    def serve(self) -> None:
+        """Until the server goes away."""
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                number, what, *arguments = self._pipe.recv()
+                if what == "cancel":
+                    self._cancelled.add(number)
+                elif what == "job":
+                    self._jobs.submit(self._stream, number, *arguments)
+                else:
+                    self._players.submit(self._answer, number, getattr(self, what), *arguments)
+
+    def open(self, key: str, room: BotRoom | AssistantRoom) -> None:
+        self.close(key)
+        self._rooms[key] = room.open()
+
+    def call(self, key: str, method: str, *arguments: Any) -> Any:
+        if key not in self._rooms:
+            raise _NoRoom(key)
+        return getattr(self._rooms[key], method)(*arguments)
+
+    def close(self, key: str) -> None:
+        room = self._rooms.pop(key, None)
+        if room is not None:
+            room.close()
+
+    def _answer(self, number: int, call: Callable[..., Any], *arguments: Any) -> None:
+        try:
+            self._send(number, "answer", call(*arguments))
+        except _NoRoom as missing:
+            self._send(number, "missing", str(missing))
+        except Exception as error:
+            log.exception("a request failed")
+            self._send(number, "failed", f"{type(error).__name__}: {error}")
+
+    def _stream(self, number: int, job: Callable[..., Iterator[Any]], *arguments: Any) -> None:
+        try:
+            for item in job(*arguments):
+                if number in self._cancelled:
+                    break
+                self._send(number, "item", item)
+            self._send(number, "answer", None)
+        except ValueError as error:
+            self._send(number, "refused", str(error))
+        except Exception as error:
+            log.exception("a job failed")
+            self._send(number, "failed", f"{type(error).__name__}: {error}")
+        finally:
+            self._cancelled.discard(number)
+
+    def _send(self, number: int, what: str, value: Any) -> None:
+        with self._sending, contextlib.suppress(OSError):
+            self._pipe.send((number, what, value))
+
+
+def run(pipe: Connection, threads: int) -> None:
+    """The process' main function."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when it is over
+    with contextlib.suppress(OSError):
+        os.nice(NICENESS)
+    _Rooms(pipe, threads).serve()
+    os._exit(0)  # threads that still think have nobody to answer to

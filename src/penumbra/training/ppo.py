@@ -1,0 +1,493 @@
+"""Improvement by play: `penumbra improve WEIGHTS --archive GAMES --out FOLDER --seconds S`.
+
+The headset `Penumbra` begins as a copy of `Top` and learns from its own games by proximal policy optimisation: games in
+bulk against itself and other headsets, and, if a population is given, games of the mill against the built-in players,
+through an inference process that is given the new weights after each round. All games go into archives.
+
+    Â   advantage of an action, see rollouts.py
+    ρ   probability of the action now, divided by that when it was played; clipped to 1 ± ε, and to MOST_RATIO for
+        bad actions, or a single one that was all but impossible when it was played would outweigh all others
+
+With `--teacher` it learns the policy of another network as well, on its own states, the less the longer it has
+learned: a large network soon plays like a small one that has come far.
+
+The other headsets go on learning to imitate, or the tower would leave them behind; the value of `All`, which is that of
+the search, learns from the new games too. The tower's statistics stay as they are. Play and learning run side by side:
+a round's games are those of the weights before the last. What is kept are not the last weights but a running mean of
+them, `weights.safetensors`; those that play are `playing.safetensors`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from penumbra.core import GameRecord, set_threads
+from penumbra.games.archive import Archive, NewGame
+from penumbra.network import weights as weights_file
+from penumbra.network.inference_server import inference_process, load_at
+from penumbra.network.loading import OWN
+from penumbra.network.model import Network, from_weights, network_input, to_weights
+from penumbra.network.weights import Weights, WeightsError
+from penumbra.training.data import Table, top_players
+from penumbra.training.examples import ExampleSettings, split
+from penumbra.training.loss import losses, total
+from penumbra.training.ppo_rollouts import Bulk, Steps, log_policy, steps_of_games
+from penumbra.training.recipe import LossWeights, recipe_of
+from penumbra.training.run import commit, read_games
+from penumbra.training.selfplay import NAME, SOURCE
+
+HEADSET, TEACHER = OWN
+OWN_PLAYERS = (HEADSET, NAME + HEADSET)  # names under which it plays
+INTERRUPTED = 130
+PLAYING = "playing.safetensors"
+MOST_RATIO = 3.0
+MOST_CHANGE = 2.0  # of the logarithm of an action's probability, as far as it counts as divergence
+MOST_LOG_RATIO = 20.0  # e^88 is infinite, and nought times its gradient is no number
+SWITCH_SECONDS = 0.0005  # Python's own 0.005 make the learner wait for the thread that plays at every turn
+RAW = argparse.RawDescriptionHelpFormatter
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """How play becomes weights."""
+
+    steps: int = 100_000  # of the learner's in bulk games of a round, at least
+    learning_rate: float = 0.0001
+    warm_up: int = 50  # updates
+    weight_decay: float = 0.01
+    batch: int = 2048
+    epochs: int = 2
+    clip: float = 0.2  # ε
+    lam: float = 0.95  # λ
+    entropy: float = 0.003
+    value: float = 0.5  # weight of its loss
+    anchoring: float = 0.5  # weight of imitation beside improvement
+    teaching: float = 1.0  # weight of a teacher's policy at the beginning; none is left at half time
+    averaging: float = 0.998  # what the running mean of the weights keeps of itself at each update
+    milled: int = 1  # how often a game of the mill counts beside one in bulk: there are far fewer
+    most_divergence: float = 0.05  # a round ends when the policy has moved so far from the one that played, untaught
+    loss: LossWeights = field(default_factory=lambda: LossWeights(value=0.3))  # of imitation
+    examples: ExampleSettings = field(default_factory=lambda: ExampleSettings(cap=500, settle=False))
+    seed: int = 0
+
+
+def with_headset(weights: Weights, name: str = HEADSET, like: str = TEACHER) -> Weights:
+    """Weights with one headset more, which begins as a copy of another; as they are if it is there already."""
+    a = weights.architecture
+    if name in a.headsets:
+        return weights
+    if like not in a.headsets:
+        raise WeightsError(f"there is no headset {like!r} to begin from; there are {', '.join(a.headsets)}")
+    prefix = f"headsets.{like}."
+    copied = {
+        f"headsets.{name}.{key.removeprefix(prefix)}": tensor
+        for key, tensor in weights.tensors.items()
+        if key.startswith(prefix)
+    }
+    players = json.loads(weights.about.get("players", "{}")) | {name: list(OWN_PLAYERS)}
+    about = {**weights.about, "players": json.dumps(players)}
+    return Weights(replace(a, headsets=(*a.headsets, name)), weights.tensors | copied, about)
+
+
+class Learner:
+    def __init__(self, weights: Weights, plan: Improvement, device: str, teacher: Weights | None = None) -> None:
+        torch.manual_seed(plan.seed)
+        self.plan = plan
+        self.teacher = None
+        if teacher is not None:
+            self.teacher = from_weights(with_headset(teacher)).to(device, memory_format=torch.channels_last)
+        self.about = with_headset(weights).about
+        self.device = torch.device(device)
+        self.network = from_weights(with_headset(weights)).to(self.device, memory_format=torch.channels_last)
+        self.mean = AveragedModel(self.network, multi_avg_fn=get_ema_multi_avg_fn(plan.averaging))
+        self.optimizer = torch.optim.AdamW(
+            self.network.parameters(),
+            plan.learning_rate,
+            weight_decay=plan.weight_decay,
+            fused=self.device.type == "cuda",
+        )
+        self.random = torch.Generator().manual_seed(plan.seed)
+        self.updates = 0
+        self.games = 0
+
+    def learn(self, played: Steps, anchors: Table | None, left: float = 1.0) -> dict[str, float]:
+        """The epochs of one round, with the share of the time that is left; means of what came of it."""
+        plan, seen, skipped = self.plan, list[dict[str, float]](), 0
+        gain = played.advantage
+        played.advantage = (gain - gain.mean()) / (gain.std() + 1e-6)
+        teaching = plan.teaching * max(0.0, 2 * left - 1) if self.teacher is not None else 0.0
+        for _ in range(plan.epochs):
+            order = torch.randperm(len(played), generator=self.random).to(self.device)
+            for some in order.split(plan.batch):
+                if len(some) < plan.batch // 2 < len(played):
+                    continue  # too few to tell much
+                rate = plan.learning_rate * (0.1 + 0.9 * left) * min(1.0, (self.updates + 1) / (plan.warm_up + 1))
+                for group in self.optimizer.param_groups:
+                    group["lr"] = rate
+                numbers = self.update(played.take(some), anchors, teaching)
+                if numbers is None:
+                    skipped += 1
+                    continue
+                seen.append(numbers)
+                if numbers["divergence"] > plan.most_divergence * (1 + 9 * teaching):
+                    break
+            else:
+                continue
+            break
+        if not seen:
+            raise ValueError("no update of a round had a finite gradient; the weights are as before")
+        means = {name: float(np.mean([parts[name] for parts in seen])) for name in seen[0]}
+        return {"updates": len(seen), "skipped": skipped, **means}
+
+    def update(self, batch: Steps, anchors: Table | None, teaching: float = 0.0) -> dict[str, float] | None:
+        """One step of the optimiser: the own headset, the value of `All`, every other time one that imitates.
+
+        Where the gradient is not finite nothing is learned, and the answer is None.
+        """
+        plan = self.plan
+        self.optimizer.zero_grad(set_to_none=True)
+        x = self.network.tower(network_input(batch.planes))
+        target = batch.target.long()
+        policy, value = self.network.headset(HEADSET).predict(x)
+        logs = log_policy(policy, batch.legal)
+        now = logs.gather(1, target[:, None]).squeeze(1)
+        change = now - batch.before
+        ratio = torch.exp(change.clamp(max=MOST_LOG_RATIO))
+        gain = batch.advantage
+        bounded = torch.where(gain < 0, ratio.clamp(max=MOST_RATIO), ratio)
+        surrogate = torch.minimum(bounded * gain, ratio.clamp(1 - plan.clip, 1 + plan.clip) * gain).mean()
+        entropy = -(logs.exp() * logs.masked_fill(batch.legal < 0, 0)).sum(dim=1).mean()
+        value_loss = F.mse_loss(value, batch.outcome)
+        loss = plan.value * value_loss - surrogate - plan.entropy * entropy
+        if "All" in self.network.architecture.headsets:
+            value = self.network.headset("All").predict(x)[1]
+            loss = loss + plan.anchoring * plan.loss.value * F.mse_loss(value, batch.outcome)
+        if teaching:
+            loss = loss - teaching * (self.taught(batch) * logs.masked_fill(batch.legal < 0, 0)).sum(dim=1).mean()
+        loss.backward()
+        if anchors is not None and self.updates % 2:
+            self.imitate(anchors)
+        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        if not norm.isfinite():
+            least, most = change.detach().aminmax()
+            print(f"an update is left out, its gradient is not finite: loss {loss:.4g}, ln ρ {least:.4g} to {most:.4g}")
+            return None
+        self.optimizer.step()
+        self.mean.update_parameters(self.network)
+        self.updates += 1
+        with torch.no_grad():
+            # Of the second order, and no one step decides it.
+            divergence = change.clamp(-MOST_CHANGE, MOST_CHANGE).square().mean() / 2
+            clipped = ((ratio - 1).abs() > plan.clip).float().mean()
+        numbers = torch.stack([divergence, clipped, entropy, value_loss, surrogate]).tolist()
+        return dict(zip(("divergence", "clipped", "entropy", "value", "gain"), numbers, strict=True))
+
+    @torch.no_grad()
+    def taught(self, batch: Steps) -> Tensor:
+        """The teacher's policy."""
+        assert self.teacher is not None
+        x = self.teacher.tower(network_input(batch.planes))
+        return log_policy(self.teacher.headset(HEADSET).policy_logits(x), batch.legal).exp()
+
+    def imitate(self, anchors: Table) -> None:
+        names = [name for name, count in anchors.counts.items() if count and name != HEADSET]
+        name = names[int(torch.randint(len(names), (), generator=self.random))]
+        batch = anchors.draw(name, self.plan.batch // 2, None)
+        heads = self.network.headset(name)(self.network.tower(network_input(batch.planes)))
+        (self.plan.anchoring * total(losses(heads, batch), self.plan.loss)).backward()  # type: ignore[no-untyped-call]
+
+    def steps_of(self, records: Sequence[GameRecord]) -> Steps:
+        """What the learner did in games of the mill."""
+        settings = self.plan.examples.with_seed(self.games)
+        return steps_of_games(records, OWN_PLAYERS, self.network, HEADSET, settings, self.plan.lam)
+
+    def weights(self, network: Network | None = None) -> Weights:
+        """The running mean as weights, or another network of the same make."""
+        now = f"{self.updates} updates of {self.plan.batch} steps from {self.games} own games"
+        about = {
+            **self.about,
+            "improved": "; ".join(filter(None, [self.about.get("improved"), now])),
+            "commit": commit(),
+        }
+        return to_weights(network or self.mean.module, about)
+
+
+class BulkThread:
+    """Bulk games in a thread of their own: a round is played while the one before is learned from."""
+
+    def __init__(self, bulk: Bulk) -> None:
+        self.bulk = bulk
+        self._rounds: queue.Queue[tuple[Steps, list[GameRecord]] | BaseException] = queue.Queue(1)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._play, daemon=True)
+        self._thread.start()
+
+    def _play(self) -> None:
+        try:
+            cuda = self.bulk.device.type == "cuda"
+            with torch.cuda.stream(torch.cuda.Stream()) if cuda else contextlib.nullcontext():
+                while not self._stop.is_set():
+                    steps = self.bulk.play()
+                    games, self.bulk.finished = self.bulk.finished, []
+                    if cuda:
+                        torch.cuda.current_stream().synchronize()
+                    while not self._stop.is_set():
+                        with contextlib.suppress(queue.Full):
+                            self._rounds.put((steps, games), timeout=0.5)
+                            break
+        except BaseException as error:
+            self._rounds.put(error)
+
+    def round(self) -> tuple[Steps, list[GameRecord]]:
+        got = self._rounds.get()
+        if isinstance(got, BaseException):
+            raise got
+        return got
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+def scores(records: Sequence[GameRecord]) -> dict[str, tuple[float, int]]:
+    """Points of the learner and games, by opponent; against itself they say nothing and are left out."""
+    table: dict[str, tuple[float, int]] = {}
+    for record in records:
+        own = [name in OWN_PLAYERS for name in (record.white_name, record.black_name)]
+        if own[0] == own[1]:
+            continue
+        opponent = record.black_name if own[0] else record.white_name
+        points = 0.5 if record.winner is None else float(record.winner == own[0])
+        before, games = table.get(opponent, (0.0, 0))
+        table[opponent] = before + points, games + 1
+    return table
+
+
+class NewGames:
+    """The learner's games in an archive since the last look; none while there is no archive yet."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.last = 0
+
+    def __call__(self) -> list[GameRecord]:
+        found: list[GameRecord] = []
+        if not self.path.exists():
+            return found
+        with contextlib.suppress(ValueError), Archive.open(self.path) as archive:
+            for game in archive.games(after=self.last):
+                self.last = game.id
+                if game.white in OWN_PLAYERS or game.black in OWN_PLAYERS:
+                    found.append(game.record)
+        return found
+
+
+@contextlib.contextmanager
+def mill_process(population: Path, archive: Path, workers: int, seed: int, log: Path) -> Iterator[Any]:
+    """The mill, for as long as the block lasts; a call says whether it has ended before."""
+    command = [sys.executable, "-m", "penumbra.arena.generate_main", population, "--archive", archive]
+    command += ["--workers", workers, "--seed", seed]
+    environment = os.environ | {"PENUMBRA_THREADS": "1"}
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            [*map(str, command)], env=environment, stdout=file, stderr=file, stdin=subprocess.DEVNULL
+        )
+        try:
+            yield lambda: process.poll() is not None
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@dataclass
+class Improver:
+    """A learner, those it plays with, and a folder."""
+
+    learner: Learner
+    bulk: BulkThread
+    anchors: Table | None
+    out: Path
+    serve: str = ""  # the address of the inference process of a mill
+
+    def run(self, seconds: float, ended: Any = lambda: False) -> None:
+        """Rounds of play and learning until the time is up; the weights of the last round are in the folder."""
+        learner, began = self.learner, time.monotonic()
+        new_games = NewGames(self.out / "population.db")
+        number = 0
+        with Archive.open_or_create(self.out / "selfplay.db") as archive:
+            while (spent := time.monotonic() - began) < seconds:
+                if ended():
+                    raise ValueError(f"the mill has ended; see {self.out / 'population.log'}")
+                played, games = self.bulk.round()
+                archive.add(NewGame(game, SOURCE) for game in games)
+                milled = new_games()
+                from_mill = [learner.steps_of(milled)] * learner.plan.milled if milled else []
+                everything = played.followed_by(*from_mill)
+                learner.games += len(games) + len(milled)
+                numbers = learner.learn(everything, self.anchors, 1 - spent / seconds)
+                self.bulk.bulk.refresh(learner.network)
+                number += 1
+                self.log(number, time.monotonic() - began, len(everything), numbers, scores([*games, *milled]))
+                self.save()
+
+    def save(self) -> None:
+        weights_file.save(self.learner.weights(), self.out / "weights.safetensors")
+        playing = self.out / PLAYING
+        weights_file.save(self.learner.weights(self.learner.network), playing)
+        if self.serve:
+            load_at(self.serve, playing)
+
+    def log(
+        self, number: int, seconds: float, steps: int, numbers: dict[str, float], table: dict[str, tuple[float, int]]
+    ) -> None:
+        entry = {
+            "round": number,
+            "seconds": round(seconds, 1),
+            "games": self.learner.games,
+            "steps": steps,
+            **{name: round(value, 4) for name, value in numbers.items()},
+            "scores": {name: list(score) for name, score in sorted(table.items())},
+        }
+        with (self.out / "log.jsonl").open("a") as file:
+            file.write(json.dumps(entry) + "\n")
+        rest = " ".join(f"{name} {value:.4g}" for name, value in numbers.items())
+        against = " ".join(f"{name} {points:g}/{games}" for name, (points, games) in sorted(table.items()))
+        print(f"round {number} at {seconds:.0f} s: {self.learner.games:,} games, {steps:,} steps; {rest}; {against}")
+        sys.stdout.flush()
+
+
+def anchor_table(
+    weights: Weights, archives: Sequence[Path], games: int, settings: ExampleSettings, device: str
+) -> Table:
+    """Games from which the other headsets go on learning, some of those in the archives."""
+    records = read_games(archives)
+    training, _ = split(records)
+    chosen = np.random.default_rng(settings.seed).permutation(len(training))[:games]
+    table = Table([training[i] for i in chosen], recipe_of(weights).plans, top_players(records), settings, device)
+    table.fill()
+    return table
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser("penumbra improve", description=__doc__, formatter_class=RAW)
+    parser.add_argument("weights", type=Path, help="to begin with, complete with the heads that training needs")
+    parser.add_argument("--out", type=Path, required=True, help="a folder for weights, games and logs")
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--teacher", type=Path, help="weights of any size whose policy it learns at first")
+    parser.add_argument("--opponent", action="append", default=[], help="a headset to play with as well; repeatedly")
+    parser.add_argument("--against-itself", type=float, default=0.5, help="share of the bulk games")
+    parser.add_argument("--at-once", type=int, default=1024, help="bulk games that advance together")
+    parser.add_argument("--population", type=Path, help="players to play too (TOML); see configs/improve.toml")
+    parser.add_argument("--workers", type=int, default=2, help="processes that play against them")
+    parser.add_argument("--archive", type=Path, action="append", help="games that the other headsets learn from")
+    parser.add_argument("--anchor-games", type=int, default=5000, help="how many of them")
+    parser.add_argument("--steps", type=int, default=Improvement.steps, help="of a round, at least")
+    parser.add_argument("--learning-rate", type=float, default=Improvement.learning_rate)
+    parser.add_argument("--batch", type=int, default=Improvement.batch, help="steps of an update")
+    parser.add_argument("--epochs", type=int, default=Improvement.epochs, help="how often a round is learned from")
+    parser.add_argument("--milled", type=int, default=Improvement.milled, help="how often a game of the mill counts")
+    parser.add_argument("--entropy", type=float, default=Improvement.entropy)
+    parser.add_argument("--cap", type=int, default=500, help="states tracked")
+    parser.add_argument("--threads", type=int, help="that play in bulk and make examples; left out, all cores")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    given = parser.parse_args(arguments)
+    try:
+        run(given)
+    except (ValueError, OSError) as error:
+        print(f"penumbra: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"penumbra: interrupted; the weights of the last round are in {given.out}", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+def run(given: argparse.Namespace) -> None:
+    plan = Improvement(
+        steps=given.steps,
+        learning_rate=given.learning_rate,
+        batch=given.batch,
+        epochs=given.epochs,
+        milled=given.milled,
+        entropy=given.entropy,
+        examples=ExampleSettings(cap=given.cap, settle=False),
+        seed=given.seed,
+    )
+    weights = weights_file.load(given.weights)
+    if not weights.has_auxiliary_heads:
+        raise WeightsError(f"{given.weights}: has no auxiliary heads; training needs those of penumbra train")
+    unknown = set(given.opponent) - set(weights.architecture.headsets)
+    if unknown:
+        raise WeightsError(f"{given.weights}: there is no headset {', '.join(sorted(unknown))}")
+    out: Path = given.out
+    out.mkdir(parents=True, exist_ok=True)
+    if given.threads:
+        set_threads(given.threads)
+    torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
+    sys.setswitchinterval(SWITCH_SECONDS)
+    teacher = weights_file.load(given.teacher) if given.teacher else None
+    learner = Learner(weights, plan, given.device, teacher)
+    anchors = None
+    if given.archive:
+        settings = ExampleSettings(cap=given.cap)
+        anchors = anchor_table(weights, given.archive, given.anchor_games, settings, given.device)
+    bulk = Bulk(
+        learner.network,
+        HEADSET,
+        given.opponent,
+        steps=plan.steps,
+        at_once=given.at_once,
+        cap=given.cap,
+        lam=plan.lam,
+        against_itself=given.against_itself,
+        seed=given.seed,
+    )
+    improver = Improver(learner, BulkThread(bulk), anchors, out)
+    try:
+        improver.save()
+        if given.population:
+            with_mill(improver, given)
+        else:
+            improver.run(given.seconds)
+    finally:
+        improver.bulk.stop()
+    print(f"{out / 'weights.safetensors'}: {learner.updates:,} updates, {learner.games:,} games")
+
+
+def with_mill(improver: Improver, given: argparse.Namespace) -> None:
+    """Plays against a population as well, which asks an inference process for the learner's moves."""
+    out, served = improver.out, improver.out / PLAYING
+    population = out / "population.toml"
+    with inference_process(out / "inference", str(served), given.device) as device:
+        improver.serve = str(out / "inference")
+        population.write_text(given.population.read_text().replace("DEVICE", device))
+        archive, log = out / "population.db", out / "population.log"
+        with mill_process(population, archive, given.workers, given.seed, log) as ended:
+            improver.run(given.seconds, ended)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

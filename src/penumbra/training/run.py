@@ -1,0 +1,306 @@
+"""`penumbra train`, and `python -m penumbra.training.run` where there is nothing but numpy, torch and the core.
+
+A run has a folder: `checkpoint.pt` to go on from, `log.jsonl`, `saliency.jsonl` and TensorBoard's files to look at, and
+at the end the weights, the tables of their evaluation and what they cost. A run that was stopped goes on from its
+checkpoint.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from penumbra.core import GameRecord
+from penumbra.games.archive import Archive
+from penumbra.network import weights
+from penumbra.network.model import to_weights
+from penumbra.network.weights import WeightsError
+from penumbra.training import saliency
+from penumbra.training.data import Table, Tally, top_players
+from penumbra.training.evaluation import MEASURES, evaluate
+from penumbra.training.examples import split
+from penumbra.training.recipe import Recipe, RecipeError, read_recipe
+from penumbra.training.saliency import SaliencyLog
+from penumbra.training.trainer import CheckpointError, Log, Trainer
+
+PAPER_EXAMPLES = 650_000 * 256
+START = 0.05  # of the games must be examples before training begins on the fly
+CHECKPOINT_EVERY = 300.0  # seconds
+LOG_EVERY = 200  # steps
+INTERRUPTED = 130
+
+
+def read_games(archives: Iterable[str | Path]) -> list[GameRecord]:
+    """All games of some archives, each once."""
+    records: dict[int, GameRecord] = {}
+    for path in archives:
+        with Archive.open(path) as archive:
+            for game in archive.games():
+                records.setdefault(game.record.hash, game.record)
+    if not records:
+        raise ValueError("the archives hold no games")
+    return list(records.values())
+
+
+def read_searches(archives: Iterable[str | Path]) -> dict[int, bytes]:
+    """What was searched in the games of some archives, packed, by the games' hashes."""
+    found: dict[int, bytes] = {}
+    for path in archives:
+        with Archive.open(path) as archive:
+            found |= archive.visits()
+    return found
+
+
+def train(
+    recipe: Recipe,
+    records: Sequence[GameRecord],
+    out: Path,
+    device: str,
+    *,
+    checkpoint_every: float = CHECKPOINT_EVERY,
+    say: Callable[[str], None] = print,
+    report: Log = lambda entry: None,
+    table: Table | None = None,
+    start: Path | None = None,
+    searched: Mapping[int, bytes] | None = None,
+    watch: Callable[[Trainer], None] = lambda trainer: None,
+    log_every: int = LOG_EVERY,
+) -> tuple[Trainer, Table]:
+    """Trains by a recipe on those of the games that are not for validation; the weights are in `out` in the end.
+
+    `table`, of an earlier call with the same games and examples, saves making it again; `watch` is called after each
+    logged step. It begins with the weights `start`, if they are given; `searched` is what was searched in the games.
+    """
+    check_device(device)
+    out.mkdir(parents=True, exist_ok=True)
+    training, _ = split(records)
+    stop = threading.Event()
+    filler: threading.Thread | None = None
+    trainer = Trainer(recipe, device)
+    checkpoint = out / "checkpoint.pt"
+    if start is not None:
+        try:
+            trainer.begin_from(weights.load(start))
+        except WeightsError as error:
+            raise WeightsError(f"{start}: {str(error).removeprefix(f'{start}: ')}") from None
+    if checkpoint.exists():
+        trainer.load(checkpoint)
+        say(f"going on from step {trainer.step:,} of {checkpoint}")
+    if table is None:
+        top = top_players(records)
+        say(f"{len(training):,} games to learn from; the top third: {', '.join(top)}")
+        table = Table(training, recipe.plans, top, recipe.examples, device, searched)
+        filler = fill(table, recipe.training.on_the_fly, stop, say)
+    log = Logs(out, report)
+    last = time.monotonic()
+
+    def each(trainer: Trainer) -> None:
+        nonlocal last
+        if is_first():
+            watch(trainer)
+        if is_first() and time.monotonic() - last >= checkpoint_every:
+            last = time.monotonic()
+            trainer.save(checkpoint)
+
+    try:
+        trainer.train(table, log, log_every, each)
+        if is_first():
+            trainer.save(checkpoint)
+    except KeyboardInterrupt:
+        if is_first():
+            trainer.save(checkpoint)
+        raise
+    finally:
+        stop.set()
+        log.close()
+        if filler is not None:
+            filler.join()
+    say(str(table.tally))
+    if is_first():
+        if not all(plan.stop_gradient for plan in recipe.plans.values()):
+            trainer.recalibrate(table)
+        examples = trainer.step * recipe.training.batch
+        about = {
+            "games": str(table.tally.games),
+            "top": json.dumps(table.top),
+            "players": json.dumps({name: plan.players for name, plan in recipe.plans.items()}),
+            "steps": f"{trainer.step} of {recipe.training.batch} examples",
+            "share of the paper's examples": f"{examples / PAPER_EXAMPLES:.3f}",
+            "commit": commit(),
+        }
+        if start is not None:
+            about = {**weights.load(start).about, **{f"then {name}": value for name, value in about.items()}}
+            about["players"] = about.pop("then players")
+        weights.save(to_weights(trainer.network, about), out / "weights.safetensors")
+        say(f"{out / 'weights.safetensors'}: {trainer.step:,} steps, {examples / PAPER_EXAMPLES:.1%} of the paper's")
+    return trainer, table
+
+
+def fill(table: Table, on_the_fly: bool, stop: threading.Event, say: Callable[[str], None]) -> threading.Thread | None:
+    """Makes the examples; on the fly, in a thread, and returns as soon as there are some to start with."""
+    began = last = time.monotonic()
+    errors: list[BaseException] = []
+
+    def progress(tally: Tally) -> None:
+        nonlocal last
+        if time.monotonic() - last >= 10:
+            last = time.monotonic()
+            rate = tally.rows / (last - began)
+            say(f"examples of {tally.games:,} of {len(table.records):,} games, {rate:,.0f} a second")
+
+    if not on_the_fly:
+        table.fill(progress, stop)
+        return None
+
+    def work() -> None:
+        try:
+            table.fill(progress, stop)
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    while thread.is_alive() and table.tally.games < START * len(table.records):
+        time.sleep(0.05)
+    if errors:
+        raise errors[0]
+    return thread
+
+
+def validation_table(recipe: Recipe, records: Sequence[GameRecord], device: str, cap: int) -> Table:
+    """The games for validation, one draw of each step, sets tracked up to `cap`."""
+    _, validation = split(records)
+    if not validation:
+        raise ValueError("none of these games is for validation: one in ten is, by its hash")
+    settings = replace(recipe.examples, multiplicity=1, cap=cap, seed=recipe.examples.seed + 1)
+    table = Table(validation, recipe.plans, top_players(records), settings, device)
+    table.fill()
+    return table
+
+
+class Logs:
+    """A line of JSON for each entry, and TensorBoard's scalars where its package is installed."""
+
+    def __init__(self, folder: Path, report: Log) -> None:
+        self.path = folder / "log.jsonl"
+        self.report = report
+        self.board: Any = None
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self.board = SummaryWriter(str(folder / "tensorboard"))
+        except ImportError:
+            pass
+
+    def __call__(self, entry: dict[str, Any]) -> None:
+        if not is_first():
+            return
+        with self.path.open("a") as file:
+            file.write(json.dumps(entry) + "\n")
+        if self.board is not None:
+            for name, value in entry.items():
+                if isinstance(value, float):
+                    self.board.add_scalar(f"{entry['headset']}/{name}", value, entry["step"])
+        self.report(entry)
+
+    def close(self) -> None:
+        if self.board is not None:
+            self.board.close()
+
+
+def check_device(device: str) -> None:
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise ValueError("there is no CUDA device here; use --device cpu")
+
+
+def is_first() -> bool:
+    """The process that writes files; the only one, unless under torchrun."""
+    return not dist.is_initialized() or dist.get_rank() == 0
+
+
+def join_others(device: str) -> str:
+    """Joins the other processes under torchrun; the device of this one."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return device
+    dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+    if device == "cuda":
+        device = f"cuda:{os.environ['LOCAL_RANK']}"
+        torch.cuda.set_device(device)
+    return device
+
+
+def commit() -> str:
+    """PENUMBRA_COMMIT, or the commit of the source tree, where this is one."""
+    if given := os.environ.get("PENUMBRA_COMMIT"):
+        return given
+    root = Path(__file__).resolve().parents[3]
+    try:
+        head = (root / ".git/HEAD").read_text().strip()
+        return (root / ".git" / head[5:]).read_text().strip() if head.startswith("ref: ") else head
+    except OSError:
+        return "unknown"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m penumbra.training.run", description=__doc__)
+    parser.add_argument("recipes", type=Path, nargs="+", help="TOML files; the examples are those of the first")
+    parser.add_argument("--archive", type=Path, action="append", required=True, help="games; may be given repeatedly")
+    parser.add_argument("--out", type=Path, required=True, help="a folder; each recipe has one in it")
+    parser.add_argument("--start", type=Path, help="weights to begin with, of the recipe's size and headsets")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--seconds", type=float, action="append", help="instead of the recipe's, for each recipe")
+    parser.add_argument("--checkpoint-every", type=float, default=CHECKPOINT_EVERY, help="seconds")
+    parser.add_argument("--validation", type=int, default=100_000, help="examples a headset is judged by, at most")
+    parser.add_argument("--cap", type=int, default=100_000, help="states tracked for validation")
+    parser.add_argument("--saliency", type=int, default=0, help="measure it every so many steps")
+    given = parser.parse_args()
+    try:
+        device = join_others(given.device)
+        check_device(device)
+        limits = [{"seconds": seconds} for seconds in given.seconds or []] or [{}] * len(given.recipes)
+        recipes = [read_recipe(path, **limit) for path, limit in zip(given.recipes, limits, strict=True)]
+        records, searched = read_games(given.archive), read_searches(given.archive)
+        table: Table | None = None
+        judges: Table | None = None
+        for path, recipe in zip(given.recipes, recipes, strict=True):
+            out = given.out / path.stem
+
+            def report(entry: dict[str, Any], name: str = path.stem) -> None:
+                if entry["step"] % 1000 == 0:
+                    words = (f"{k} {v:,.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in entry.items())
+                    print(name, *words, flush=True)
+
+            options: dict[str, Any] = {"checkpoint_every": given.checkpoint_every, "report": report}
+            options |= {"start": given.start, "searched": searched}
+            if given.saliency:
+                judges = judges or validation_table(recipe, records, device, given.cap)
+                options["watch"] = SaliencyLog(out / saliency.FILE, judges, given.saliency)
+            trainer, table = train(recipe, records, out, device, table=table, **options)
+            if is_first() and given.validation:
+                judges = judges or validation_table(recipe, records, device, given.cap)
+                result = evaluate(trainer.network, judges, given.validation)
+                result.save(out / "evaluation")
+                for measure in MEASURES:
+                    print(path.stem, measure, {k: round(v, 3) for k, v in result.own(measure).items()}, flush=True)
+    except (ValueError, OSError, RecipeError, CheckpointError) as error:
+        print(f"penumbra: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("penumbra: interrupted; the same command goes on from the checkpoint", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
