@@ -42,11 +42,9 @@ bench: build
 
 # The native core under AddressSanitizer and UndefinedBehaviorSanitizer, driven by the tests that call it most directly.
 SANITIZED := build-sanitize/lib
-SANITIZE_TESTS := $(wildcard tests/test_actions.py tests/test_advance.py tests/test_cuts.py tests/test_engine.py \
-	tests/test_draw_actions.py tests/test_examples.py tests/test_infostate*.py tests/test_particles.py \
-	tests/test_perft.py tests/test_state_set*.py \
-	tests/test_static_analysis*.py tests/test_synopsis*.py tests/test_tracker.py \
-	tests/dsmcp/test_transcription.py tests/dsmcp/test_belief.py tests/learning/test_selfplay.py)
+SANITIZE_TESTS := $(wildcard tests/core/test_*.py tests/rbc/test_actions.py tests/rbc/test_tracker.py \
+	tests/dsmcp/test_transcription.py tests/dsmcp/test_belief.py tests/training/test_examples.py \
+	tests/training/test_selfplay.py)
 sanitize: venv
 	@$(CMAKE) -S . -B build-sanitize -DPENUMBRA_SANITIZE=ON -DPENUMBRA_TESTS=ON
 	@$(BIN)/cmake --build build-sanitize

@@ -27,9 +27,10 @@ from penumbra.players.penumbra.configuration import (
 )
 from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.registry import make, make_penumbra, names
-from tests.rbc_server import Invitation, serving
+from tests.support import ROOT
+from tests.support.rbc_server import Invitation, serving
 
-SRC = Path(__file__).parent.parent / "src"
+SRC = ROOT / "src"
 
 
 def run(code: str, *arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -29,8 +29,9 @@ from penumbra.network.loading import network_evaluator
 from penumbra.players import registry
 from penumbra.players.player import Player
 from tests.server.scripted import page, server
+from tests.support import DATA
 
-OLD = Path(__file__).parent / "data" / "version_0_1"
+OLD = DATA / "version_0_1"
 PLAYED: dict[str, Any] = json.loads((OLD / "games.json").read_text())
 POPULATION = Population(
     (

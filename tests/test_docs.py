@@ -1,13 +1,13 @@
 """The documents: their Python runs, their pictures exist, and the table of planes is the list of planes."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from penumbra.rbc.synopsis import PLANES
+from tests.support import ROOT
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = ROOT / "docs"
 
 
 @pytest.mark.parametrize("page", ["synopsis.md", "rules.md", "server.md", "reproduction.md"])

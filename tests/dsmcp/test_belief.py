@@ -25,7 +25,7 @@ from penumbra.dsmcp.domain import Features, Floats, Ints, L, Legal, Rows, X, sha
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.domain import ReconBlindChess
-from tests.dsmcp.games import Observer, at_random, peacefully, play_phantom, play_rbc
+from tests.support.agent_games import Observer, at_random, peacefully, play_phantom, play_rbc
 
 POLICY = Settings(belief_bandit="policy", seed=0)
 RBC = POLICY.replace(b=16, ell=16, k=32, n_particles=24, table_entries=1 << 12)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "domains.md"
+from tests.support import ROOT
+
+PAGE = ROOT / "docs" / "domains.md"
 
 
 def test_the_blocks_of_the_page_run_in_order() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.support import ROOT
+
 BLOCKED = ("penumbra.rbc", "penumbra.players", "penumbra.network", "penumbra.interop", "chess", "reconchess")
 
 PROGRAM = f"""

@@ -23,7 +23,7 @@ from penumbra.dsmcp.refill import FEWEST, LEAST, RICH
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.domain import ReconBlindChess
-from tests.dsmcp.games import Observer, peacefully, play_rbc
+from tests.support.agent_games import Observer, peacefully, play_rbc
 
 CURRENT = Settings(belief_bandit="policy", sampling="enumeration", refill="current", seed=0, table_entries=1 << 12)
 RBC = CURRENT.replace(b=64, ell=32, k=32, n_particles=2048)

@@ -19,8 +19,8 @@ from penumbra.dsmcp.domain import L, X
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.rbc import domain as rbc
 from tests.dsmcp import transcription
-from tests.dsmcp.games import at_random, play_phantom, play_rbc
 from tests.dsmcp.transcription import Transcription
+from tests.support.agent_games import at_random, play_phantom, play_rbc
 
 # The paper's values, but for sizes that plain loops can follow.
 BASE = Settings(b=8, d=(5, 6), k=4, ell=12, n_particles=20, in_flight=1, table_entries=1 << 18, seed=1)

@@ -31,11 +31,12 @@ from penumbra.reproduce.league import ANCHOR, Baseline, Hall, Sizes, Variant
 from penumbra.reproduce.report import collect, write_report
 from penumbra.reproduce.request import ReproductionError, Request, duration
 from penumbra.training.examples import ExampleSettings, make_examples
-from tests.command_line import penumbra
-from tests.learning.games import make_archive, records
+from tests.support import ROOT
+from tests.support.command_line import penumbra
+from tests.support.training_games import make_archive, records
 
 torch.set_num_threads(1)
-SOURCE = Path(__file__).parents[2] / "src"
+SOURCE = ROOT / "src"
 TOURNAMENTS = ("table2", "table3", "table4")
 
 

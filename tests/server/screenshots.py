@@ -10,8 +10,9 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from tests.server.browser import DESKTOP, PHONE, Server, cell, chromium, clean_page, phase, serving, start_game
+from tests.support import DATA
 
-GAME = Path(__file__).parent.parent / "data" / "paper_game.json"
+GAME = DATA / "paper_game.json"
 LOOKS = {
     "desktop-light": (DESKTOP, False),
     "desktop-dark": (DESKTOP, True),

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.support import ROOT
+
 WEB = ROOT / "web"
 STATIC = ROOT / "src" / "penumbra" / "server" / "static"
 SOURCES = ("index.html", "package-lock.json", "package.json", "sources.mjs", "src", "tsconfig.json", "vite.config.ts")

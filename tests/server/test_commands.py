@@ -7,9 +7,10 @@ import re
 import socket
 from pathlib import Path
 
-from tests.command_line import penumbra
+from tests.support import DATA
+from tests.support.command_line import penumbra
 
-GAME = Path(__file__).parent.parent / "data" / "paper_game.json"
+GAME = DATA / "paper_game.json"
 
 
 def test_a_replay_page_holds_the_game(tmp_path: Path) -> None:

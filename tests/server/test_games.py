@@ -18,6 +18,7 @@ from penumbra.server.connection import LONGEST, PATIENCE, Connection
 from penumbra.server.lobby import Lobby
 from penumbra.server.messages import NewPlay, Sense, Side
 from tests.server.scripted import BASE, ScriptedThinking, Turn, new_game, page, server
+from tests.support import DATA
 
 PASSES: list[Turn] = [(0, PASS)] * 60
 KING_HUNT = ["b1c3", "c3b5", "b5d6", "d6e8"]
@@ -263,7 +264,7 @@ def test_a_broken_game_file_is_told_what_is_wrong_with_it(tmp_path: Path, body: 
 
 
 def test_a_game_file_that_breaks_the_rules_is_told_the_turn(tmp_path: Path) -> None:
-    game = json.loads((Path(__file__).parent.parent / "data" / "paper_game.json").read_text())
+    game = json.loads((DATA / "paper_game.json").read_text())
     game["taken_moves"]["true"][1] = None
     with server(tmp_path) as client:
         assert "turn 2 of White: the move taken" in client.post("/api/review", json=game).json()["message"]

@@ -14,8 +14,9 @@ from penumbra.interop.history import read_record
 from penumbra.review.frames import review_of
 from penumbra.review.page import write_replay_page
 from tests.server.browser import Server, cell, chromium, clean_page, phase, serving, start_game
+from tests.support import DATA
 
-GAME = Path(__file__).parent.parent / "data" / "paper_game.json"
+GAME = DATA / "paper_game.json"
 
 
 @pytest.fixture(scope="module")

@@ -29,10 +29,10 @@ from tests.server.browser import (
     serving,
     start_game,
 )
+from tests.support import ROOT
 
 pytestmark = pytest.mark.skipif(not EVIDENCE, reason="takes minutes; PENUMBRA_EVIDENCE=1 runs it")
 
-ROOT = Path(__file__).parent.parent.parent
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 GAME = ROOT / "tests" / "data" / "paper_game.json"
 NOTES = ROOT / "evidence"

@@ -1,0 +1,315 @@
+"""Improvement by play: advantages by hand, what a round teaches, and the loop from games to served weights."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from penumbra.core import GameRecord
+from penumbra.games.archive import Archive
+from penumbra.network import weights as weights_file
+from penumbra.network.architecture import Architecture
+from penumbra.network.model import Network, network_input, to_weights
+from penumbra.network.weights import Weights, WeightsError
+from penumbra.training.ppo import (
+    HEADSET,
+    MOST_CHANGE,
+    MOST_RATIO,
+    OWN_PLAYERS,
+    Improvement,
+    Learner,
+    NewGames,
+    anchor_table,
+    scores,
+    with_headset,
+)
+from penumbra.training.ppo_rollouts import Bulk, Steps, advantages, log_policy
+from penumbra.training.selfplay import NAME
+from tests.support import ROOT
+from tests.support.training_games import make_archive, records
+
+torch.set_num_threads(1)
+SOURCE = str(ROOT / "src")
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": SOURCE}
+POPULATION = """
+games = 100000
+opening_plies = 2
+ply_limit = 20
+[[player]]
+name = "Penumbra"
+kind = "penumbra:network"
+weight = 3.0
+settings = { nodes = 1, cap = 1000, device = "DEVICE", settings = { b = 1, choice = "proportional" } }
+[[player]]
+name = "Wild"
+kind = "random"
+"""
+
+
+def tiny() -> Weights:
+    torch.manual_seed(0)
+    return to_weights(Network(Architecture(8, 2, ("All", "Top", "Wild"))), {"commit": "none"})
+
+
+def own_games(n: int = 12) -> list[GameRecord]:
+    """Games in which the learner has Trout's place."""
+    games = []
+    for record in records():
+        copy = GameRecord.from_bytes(record.to_bytes())
+        if "Trout" in (copy.white_name, copy.black_name):
+            copy.white_name = HEADSET if copy.white_name == "Trout" else copy.white_name
+            copy.black_name = HEADSET if copy.black_name == "Trout" else copy.black_name
+            games.append(copy)
+    return games[:n]
+
+
+def test_advantages_are_sums_of_rises_in_value() -> None:
+    values = np.array([0.1, 0.3, -0.2, 0.5, 0.0], np.float32)
+    outcomes = np.array([1, 1, 1, -1, -1], np.float32)
+    sequences = np.array([4, 4, 4, 7, 7])
+    lam = 0.5
+    rises = [0.3 - 0.1, -0.2 - 0.3, 1 + 0.2, 0.0 - 0.5, -1 - 0.0]
+    expected = [
+        rises[0] + lam * rises[1] + lam**2 * rises[2],
+        rises[1] + lam * rises[2],
+        rises[2],
+        rises[3] + lam * rises[4],
+        rises[4],
+    ]
+    np.testing.assert_allclose(advantages(values, outcomes, sequences, lam), expected, rtol=1e-5)
+    np.testing.assert_allclose(advantages(values, outcomes, sequences, 1.0), outcomes - values, rtol=1e-5)
+
+
+def test_the_new_headset_begins_as_a_copy() -> None:
+    given = tiny()
+    more = with_headset(given)
+    assert more.architecture.headsets == ("All", "Top", "Wild", HEADSET)
+    for name, tensor in more.tensors.items():
+        if name.startswith(f"headsets.{HEADSET}."):
+            assert (tensor == given.tensors[name.replace(HEADSET, "Top")]).all()
+    assert json.loads(more.about["players"])[HEADSET] == list(OWN_PLAYERS)
+    assert with_headset(more) is more
+    with pytest.raises(WeightsError, match="no headset 'Nobody'"):
+        with_headset(given, "Other", "Nobody")
+
+
+def test_a_round_makes_good_actions_likelier_and_bad_ones_rarer(tmp_path: Path) -> None:
+    plan = replace(Improvement(), batch=256, epochs=8, most_divergence=10.0, learning_rate=0.0003, warm_up=0)
+    learner = Learner(tiny(), plan, "cpu")
+    played = learner.steps_of(own_games())
+    assert len(played) > 200
+    before = learner.network.state_dict()
+    statistics = {k: v.clone() for k, v in before.items() if "running" in k}
+    wild = before["headsets.Wild.policy.weight"].clone()
+    anchors = anchor_table(tiny(), [make_archive(tmp_path / "games.db")], 10, learner.plan.examples, "cpu")
+    learned = learner.learn(played, anchors)
+    assert learned["updates"] > 4 and learned["divergence"] > 0
+    assert abs(float(played.advantage.mean())) < 0.01 and 0.99 < float(played.advantage.std()) < 1.01
+    change = (log_of_actions(learner, played) - played.before).numpy()
+    gain = played.advantage.numpy()
+    assert change[gain > 0.5].mean() > 0 > change[gain < -0.5].mean()
+    after = learner.network.state_dict()
+    assert all((after[k] == v).all() for k, v in statistics.items())
+    assert (after["headsets.Wild.policy.weight"] != wild).any()  # it goes on imitating
+
+
+def log_of_actions(learner: Learner, steps: Steps) -> torch.Tensor:
+    with torch.no_grad():
+        x = learner.network.tower(network_input(steps.planes))
+        policy, _ = learner.network.headset(HEADSET).predict(x)
+    return log_policy(policy, steps.legal).gather(1, steps.target.long()[:, None]).squeeze(1)
+
+
+def test_a_round_stops_when_the_policy_has_gone_far() -> None:
+    learner = Learner(tiny(), replace(Improvement(), batch=128, epochs=50, most_divergence=1e-4), "cpu")
+    assert learner.learn(learner.steps_of(own_games()), None)["updates"] < 50
+
+
+def test_one_step_that_was_all_but_impossible_does_not_outweigh_the_others() -> None:
+    learner = Learner(tiny(), replace(Improvement(), batch=64), "cpu")
+    played = learner.steps_of(own_games()).take(torch.arange(64))
+    played.before[:] = log_of_actions(learner, played)
+    played.advantage[:] = 1.0
+    played.before[7], played.advantage[7] = -40.0, -1.0
+    numbers = learner.update(played, None)
+    assert numbers is not None
+    assert numbers["gain"] == pytest.approx((63 - MOST_RATIO) / 64, abs=0.01)  # and not -e^38
+    assert numbers["divergence"] == pytest.approx(MOST_CHANGE**2 / 2 / 64, abs=0.01)
+
+
+def test_a_ratio_past_all_numbers_teaches_nothing_wrong() -> None:
+    learner = Learner(tiny(), replace(Improvement(), batch=64), "cpu")
+    played = learner.steps_of(own_games()).take(torch.arange(64))
+    played.advantage[:] = 1.0
+    played.before[7] = -200.0  # e^200 is infinite
+    numbers = learner.update(played, None)
+    assert numbers is not None and all(np.isfinite(list(numbers.values())))
+    assert all(parameter.isfinite().all() for parameter in learner.network.parameters())
+
+
+def test_an_update_without_a_finite_gradient_is_left_out() -> None:
+    learner = Learner(tiny(), replace(Improvement(), batch=64, epochs=2, most_divergence=10.0), "cpu")
+    played = learner.steps_of(own_games()).take(torch.arange(256))
+    played.outcome[7] = float("nan")
+    numbers = learner.learn(played, None)
+    assert (numbers.pop("updates"), numbers.pop("skipped")) == (6, 2)  # in each epoch the batch that has it
+    assert all(np.isfinite(list(numbers.values())))
+    assert all(parameter.isfinite().all() for parameter in learner.network.parameters())
+
+    before = {name: tensor.copy() for name, tensor in learner.weights(learner.network).tensors.items()}
+    played.outcome[:] = float("nan")
+    with pytest.raises(ValueError, match="no update of a round had a finite gradient"):
+        learner.learn(played, None)
+    for name, tensor in learner.weights(learner.network).tensors.items():
+        assert np.array_equal(tensor, before[name])
+
+
+def test_what_is_kept_is_a_running_mean_of_the_weights() -> None:
+    learner = Learner(tiny(), replace(Improvement(), batch=64, averaging=0.75, learning_rate=0.01, warm_up=0), "cpu")
+    played = learner.steps_of(own_games()).take(torch.arange(64))
+    wanted = None
+    for _ in range(3):
+        learner.update(played, None)
+        now = learner.network.tower.state_dict()
+        wanted = {k: v.clone() if wanted is None else 0.75 * wanted[k] + 0.25 * v for k, v in now.items()}
+    assert wanted is not None
+    kept, playing = learner.weights().tensors, learner.weights(learner.network).tensors
+    moved = False
+    for name, tensor in wanted.items():
+        np.testing.assert_allclose(kept[f"tower.{name}"], tensor, rtol=1e-4, atol=1e-6)
+        moved |= bool(np.abs(playing[f"tower.{name}"] - kept[f"tower.{name}"]).max() > 1e-4)
+    assert moved
+
+
+def test_a_teacher_of_another_size_is_followed_at_first() -> None:
+    torch.manual_seed(5)
+    decided = Network(Architecture(12, 1, ("Top",)))
+    with torch.no_grad():
+        decided.headset("Top").policy.weight.mul_(30)
+    teacher = to_weights(decided, {})
+    plan = replace(Improvement(), batch=128, epochs=30, learning_rate=0.003, warm_up=0, value=0.0, most_divergence=9.0)
+    learner = Learner(tiny(), plan, "cpu", teacher)
+    played = learner.steps_of(own_games())
+
+    def distance() -> float:
+        with torch.no_grad():
+            x = learner.network.tower(network_input(played.planes))
+            logs = log_policy(learner.network.headset(HEADSET).policy_logits(x), played.legal)
+            wanted = learner.taught(played)
+            return float((wanted * (wanted.clamp(min=1e-9).log() - logs).masked_fill(wanted == 0, 0)).sum(1).mean())
+
+    before = distance()
+    played.advantage[:] = torch.randn(len(played)) * 0.001
+    learner.learn(played, None, left=1.0)
+    assert distance() < before / 2
+    now = {name: tensor.clone() for name, tensor in learner.network.state_dict().items()}
+    alone = Learner(tiny(), plan, "cpu")
+    alone.network.load_state_dict(now)
+    learner.optimizer = torch.optim.SGD(learner.network.parameters(), 0.001)
+    alone.optimizer = torch.optim.SGD(alone.network.parameters(), 0.001)
+    some = played.take(torch.arange(64))
+    learner.update(some, None, 0.0)  # in the second half of the time
+    alone.update(some, None)
+    assert all((alone.network.state_dict()[name] == v).all() for name, v in learner.network.state_dict().items())
+
+
+def test_bulk_games_remember_each_step_as_it_was_played() -> None:
+    learner = Learner(tiny(), Improvement(), "cpu")
+    bulk = Bulk(learner.network, HEADSET, ["Wild", "All"], steps=300, at_once=6, cap=100, lam=1.0, seed=3)
+    steps = bulk.play()
+    own = [[n == NAME + HEADSET for n in (g.white_name, g.black_name)] for g in bulk.finished]
+    assert all(any(sides) for sides in own)  # in every game, as one side or both
+    assert {g.white_name for g in bulk.finished} | {g.black_name for g in bulk.finished} > {NAME + HEADSET}
+    assert len(steps) >= 300
+    actions = steps.legal.gather(1, steps.target.long()[:, None]).squeeze(1)
+    expected = []
+    for game, sides in zip(bulk.finished, own, strict=True):
+        for player in (True, False):
+            if sides[0 if player else 1]:
+                turns = (len(game.moves) + (1 if player else 0)) // 2
+                expected.append((2 * turns, 0.0 if game.winner is None else 1.0 if game.winner == player else -1.0))
+    assert len(steps) == sum(count for count, _ in expected)
+    assert steps.outcome.tolist() == [outcome for count, outcome in expected for _ in range(count)]
+    assert (actions[0::2] < 64).all() and (actions[1::2] >= 64).all()  # senses and moves take turns
+    torch.testing.assert_close(log_of_actions(learner, steps), steps.before, atol=1e-4, rtol=1e-4)
+
+
+def test_bulk_games_go_on_with_new_weights() -> None:
+    learner = Learner(tiny(), Improvement(), "cpu")
+    bulk = Bulk(learner.network, HEADSET, [], steps=50, at_once=4, cap=100)
+    assert bulk.against_itself == 1.0
+    bulk.play()
+    with torch.no_grad():
+        learner.network.headset(HEADSET).policy.weight.mul_(3)
+    bulk.refresh(learner.network)
+    for _ in range(700):  # until every game of the old weights has ended
+        list(bulk.step())
+    steps = bulk.play()
+    torch.testing.assert_close(log_of_actions(learner, steps), steps.before, atol=1e-4, rtol=1e-4)
+
+
+def test_scores_are_the_learners_against_others() -> None:
+    games = own_games()
+    table = scores(games)
+    assert set(table) <= {"Wild", "Hasty"} and sum(count for _, count in table.values()) == len(games)
+    wins = sum(((g.white_name if g.winner else g.black_name) == HEADSET) for g in games if g.winner is not None)
+    draws = sum(g.winner is None for g in games)
+    assert sum(points for points, _ in table.values()) == wins + draws / 2
+
+
+def test_new_games_are_seen_once(tmp_path: Path) -> None:
+    path = tmp_path / "games.db"
+    new = NewGames(path)
+    assert new() == []
+    make_archive(path, 5)
+    assert new() == []  # none of the learner's
+    assert new.last == 5
+    with Archive.open(path) as archive:
+        assert [game.id for game in archive.games(after=3)] == [4, 5]
+
+
+def test_the_loop(tmp_path: Path) -> None:
+    """Games against a population and in bulk through one inference process, learned from, and served."""
+    weights_file.save(tiny(), tmp_path / "tiny.safetensors")
+    (tmp_path / "population.toml").write_text(POPULATION)
+    out = tmp_path / "out"
+    command: list[object] = [sys.executable, "-m", "penumbra.training.ppo", tmp_path / "tiny.safetensors"]
+    command += ["--out", out]
+    command += ["--population", tmp_path / "population.toml", "--workers", 1, "--opponent", "Wild", "--seconds", 10]
+    command += ["--at-once", 8, "--steps", 500, "--cap", 200, "--threads", 1]
+    command += ["--archive", make_archive(tmp_path / "games.db"), "--anchor-games", 10]
+    run = subprocess.run(
+        [*map(str, command)], env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    rounds = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+    assert rounds and all(entry["updates"] >= 1 for entry in rounds)
+    assert sum(sum(count for _, count in entry["scores"].values()) for entry in rounds) > 0
+    improved = weights_file.load(out / "weights.safetensors")
+    assert HEADSET in improved.architecture.headsets and "own games" in improved.about["improved"]
+    playing = weights_file.load(out / "playing.safetensors")
+    assert any((tensor != improved.tensors[name]).any() for name, tensor in playing.tensors.items())
+    for games in ("population.db", "selfplay.db"):
+        with Archive.open(out / games) as archive:
+            assert len(archive) > 0
+
+
+def test_what_cannot_be_improved_is_refused(tmp_path: Path) -> None:
+    def refused(*arguments: object) -> str:
+        command = [sys.executable, "-m", "penumbra.training.ppo", *map(str, arguments), "--seconds", "1"]
+        run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
+        assert run.returncode == 1 and run.stderr.count("\n") == 1, run.stderr
+        return run.stderr
+
+    out = ["--out", tmp_path / "out"]
+    assert "has no auxiliary heads" in refused(weights_file.LITE, *out)
+    weights_file.save(tiny(), tmp_path / "tiny.safetensors")
+    assert "there is no headset Nobody" in refused(tmp_path / "tiny.safetensors", *out, "--opponent", "Nobody")
