@@ -16,10 +16,10 @@ from typing import cast
 import chess
 import chess.engine
 import pytest
+from studies.imitations import planned
 
 from penumbra.arena.entrants import Bench, Entrant, entrant
 from penumbra.arena.game_loop import Clock, Table, play
-from penumbra.arena.imitations import planned
 from penumbra.arena.match import Match, run, to_json
 from penumbra.arena.pool import Pool
 from penumbra.arena.score import GameResult, Score, wilson

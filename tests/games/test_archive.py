@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import random
@@ -11,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from penumbra.arena.pool import Pool
 from penumbra.core import Game, GameRecord
 from penumbra.games.archive import Archive, ArchivedGame, ArchiveError, NewGame, find_problem, is_validation
-from penumbra.games.tracking import track
-from penumbra.games.verification import verify, verify_tracking
+from penumbra.games.tracking import Track, track
+from penumbra.games.verification import TrackingWorker, verify, verify_tracking
 from penumbra.interop.game_files import find_files, read_games, to_json, write_games
 from penumbra.interop.history_json import GameFileError
 from penumbra.players.opponents.random_player import RandomPlayer
@@ -287,7 +289,8 @@ def test_damage_to_the_file_is_found(file: Path) -> None:
 def test_the_truth_stays_in_the_sets_of_real_games(tmp_path: Path, real_games: list[GameRecord]) -> None:
     with Archive.create(tmp_path / "games.db") as archive:
         archive.add([NewGame(record, "real") for record in real_games])
-        found = verify_tracking(archive, cap=20_000)
+        pool: Pool[bytes, Track | str] = Pool(functools.partial(TrackingWorker, 1, 20_000, False), 1)
+        found = verify_tracking(archive, pool)
     assert (found.games, found.problems, len(found.tracks)) == (len(real_games), [], len(real_games))
     assert all(1 < size <= 20_000 for games in found.tracks for size in games.most)
 

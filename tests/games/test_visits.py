@@ -15,9 +15,9 @@ from penumbra.arena.population import Member, Population
 from penumbra.core import Game
 from penumbra.games.archive import Archive
 from penumbra.games.verification import verify
-from penumbra.games.visits import Searched, pack, searches_of, unpack
+from penumbra.games.visits import Searched, pack, unpack
 from penumbra.players import registry
-from penumbra.players.penumbra.player import PenumbraPlayer
+from penumbra.players.penumbra.player import PenumbraPlayer, searches_of
 from penumbra.rbc.actions import SENSES
 from penumbra.training.examples import ExampleSettings, make_examples
 

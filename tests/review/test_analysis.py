@@ -20,7 +20,7 @@ from penumbra.players.penumbra.recording import belief_marginals, set_marginals
 from penumbra.players.player import play_game
 from penumbra.players.registry import make_penumbra
 from penumbra.rbc.actions import parse_action, parse_square
-from penumbra.review import analysis
+from penumbra.review.analysis import analyse_as
 from tests.commands.test_commands import run
 from tests.support import DATA
 
@@ -60,13 +60,13 @@ def test_a_turn_has_a_sense_and_a_move(game: GameRecord) -> None:
 def test_details_say_what_the_opponent_is_believed_to_know_and_what_the_network_sees(game: GameRecord) -> None:
     """At Black's first sense Black has not moved: White knows where all sixteen of its pieces stand."""
     configuration = Configuration(evaluator="heuristic", nodes=100, seed=0)
-    sense, move = analysis.analyse(game, configuration, turn=1, player="black", details=True)
+    sense, move = analyse_as(configuration, game, turn=1, player="black", details=True)
     assert sense["knowledge"]["e8"]["K"] == 1
     assert sum(share for kinds in sense["knowledge"].values() for share in kinds.values()) == pytest.approx(16)
     assert len(sense["planes"]) == len(move["planes"]) == 104
     assert sense["planes"][17] == f"{1 << parse_square('e1'):016x}"  # the own king, on Black's own e1
     assert (sense["planes"][10], move["planes"][10]) == ("0" * 16, "f" * 16)  # the stage
-    assert "knowledge" not in next(analysis.analyse(game, configuration, turn=1, player="black"))
+    assert "knowledge" not in next(analyse_as(configuration, game, turn=1, player="black"))
 
 
 def test_what_was_played_is_said_in_real_squares(game: GameRecord) -> None:

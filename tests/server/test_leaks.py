@@ -19,8 +19,8 @@ import pytest
 from penumbra.players.opponents.hunter import Hunter
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.rbc.actions import SQUARE_NAMES, code_to_uci, view, view_code
+from penumbra.rbc.player_view import color_name
 from penumbra.server.human_game import PlayedGame
-from penumbra.server.messages import color_name
 from tests.server.other_histories import Story, other_history, play
 from tests.server.scripted import new_game, page, server
 

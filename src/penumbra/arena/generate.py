@@ -21,8 +21,8 @@ from penumbra.arena.pool import Pool, ended_by_signal
 from penumbra.arena.population import Pairing, Population, cores
 from penumbra.core import Game, GameRecord, set_threads
 from penumbra.games.archive import Archive, ArchiveFull, NewGame
-from penumbra.games.visits import pack, searches_of
-from penumbra.players.penumbra.player import PenumbraPlayer
+from penumbra.games.visits import pack
+from penumbra.players.penumbra.player import PenumbraPlayer, searches_of
 from penumbra.players.player import Player
 from penumbra.rbc.actions import PASS
 

@@ -19,9 +19,9 @@ from penumbra.arena.pool import Pool
 from penumbra.arena.score import GameResult, Score
 from penumbra.arena.sprt import Sprt
 from penumbra.core import GameRecord, set_threads
-from penumbra.games.visits import pack, searches_of
+from penumbra.games.visits import pack
 from penumbra.interop.isolated_player import ForeignPlayer
-from penumbra.players.penumbra.player import PenumbraPlayer
+from penumbra.players.penumbra.player import PenumbraPlayer, searches_of
 from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -11,9 +12,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from penumbra.arena.pool import Pool
 from penumbra.core import GameRecord
 from penumbra.games.archive import Archive, NewGame
-from penumbra.games.verification import Findings, quantiles, verify_tracking
+from penumbra.games.tracking import Track
+from penumbra.games.verification import Findings, TrackingWorker, quantiles, verify_tracking
 from penumbra.games.verification import verify as verify_games
 
 TROUBLES = 20  # broken games that are told of one by one
@@ -125,7 +128,8 @@ def verify(archive: Path, track: bool, cap: int, workers: int, until_cut: bool =
     troubles = _Troubles()
     with Archive.open(archive) as games, _bar("verify", len(games)) as advance:
         if track:
-            findings = verify_tracking(games, cap, workers, report=lambda: advance(1), until_cut=until_cut)
+            pool: Pool[bytes, Track | str] = Pool(functools.partial(TrackingWorker, 1, cap, until_cut), workers)
+            findings = verify_tracking(games, pool, lambda: advance(1))
         else:
             findings = verify_games(games, lambda: advance(1))
     for problem in findings.problems:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Protocol
 
-from penumbra.arena.pool import Pool
 from penumbra.core import GameRecord, set_threads
 from penumbra.games.archive import Archive, ArchivedGame, find_problem
 from penumbra.games.tracking import Track, track
@@ -25,7 +24,14 @@ class Findings:
     tracks: list[Track] = field(default_factory=list)
 
 
-class TrackRoom:
+class Pool(Protocol):
+    """Workers that track games, each with a `TrackingWorker`."""
+
+    def run(self, jobs: Sequence[bytes]) -> Iterator[tuple[int, Track | str | None, str]]: ...
+    def close(self) -> None: ...
+
+
+class TrackingWorker:
     """What a worker keeps between games."""
 
     def __init__(self, threads: int, cap: int, until_cut: bool) -> None:
@@ -64,17 +70,9 @@ def verify(archive: Archive, report: Callable[[], None] = lambda: None) -> Findi
     return findings
 
 
-def verify_tracking(
-    archive: Archive,
-    cap: int,
-    workers: int = 1,
-    threads: int = 1,
-    report: Callable[[], None] = lambda: None,
-    until_cut: bool = False,
-) -> Findings:
+def verify_tracking(archive: Archive, pool: Pool, report: Callable[[], None] = lambda: None) -> Findings:
     """The same, and follows both players' sets through each game: the truth must be in every complete one."""
     findings = Findings(problems=file_problems(archive))
-    pool: Pool[bytes, Track | str] = Pool(functools.partial(TrackRoom, threads, cap, until_cut), workers)
     try:
         for game, answer in _tracked(pool, archive.games()):
             problem = find_problem(game)
@@ -87,9 +85,7 @@ def verify_tracking(
     return findings
 
 
-def _tracked(
-    pool: Pool[bytes, Track | str], games: Iterator[ArchivedGame]
-) -> Iterator[tuple[ArchivedGame, Track | str]]:
+def _tracked(pool: Pool, games: Iterator[ArchivedGame]) -> Iterator[tuple[ArchivedGame, Track | str]]:
     while stretch := list(islice(games, STRETCH)):
         for index, answer, trouble in pool.run([game.data for game in stretch]):
             yield stretch[index], trouble if answer is None else answer

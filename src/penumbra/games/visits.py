@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.rbc.actions import SENSES
 
 WHOLE = 65_535  # all visits
@@ -30,18 +29,6 @@ class Searched:
     @property
     def is_sense(self) -> bool:
         return bool(self.actions[0] < SENSES)
-
-
-def searches_of(player: PenumbraPlayer) -> list[Searched]:
-    """What a player has searched in the game that it has just played from the usual start."""
-    found = []
-    for turn, decision in zip(player.turns, player.decisions, strict=True):
-        visited = np.flatnonzero(decision.visits > 0)
-        if decision.reason == "search" and len(visited):  # a moment too short for a playout leaves none
-            shares = decision.visits[visited] / decision.visits.sum()
-            ply = 2 * (turn - 1) + (not player.color)
-            found.append(Searched(ply, decision.actions[visited].astype(np.int32), shares.astype(np.float32)))
-    return found
 
 
 def pack(searches: Iterable[Searched]) -> bytes:

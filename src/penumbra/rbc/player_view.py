@@ -8,13 +8,23 @@ squares, for the page. The side's own pieces are part of its events: it always k
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from penumbra.core import Game
 from penumbra.rbc.actions import SQUARE_NAMES, code_to_uci, mirror_code, sense_window, uci_to_code, view, view_code
 from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
 
 Event = dict[str, Any]
+
+PROTOCOL = 1  # of what pages are told; counts up when an older page could no longer follow
+
+ColorName = Literal["white", "black"]
+COLORS: dict[ColorName, bool] = {"white": True, "black": False}
+
+
+def color_name(color: bool) -> ColorName:
+    return "white" if color else "black"
+
 
 _LETTERS = "PNBRQK"
 

@@ -12,6 +12,7 @@ from typing import Any
 from penumbra.core import Game, GameRecord, Infostates
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.player import PenumbraPlayer
+from penumbra.players.penumbra.presets import DEFAULT, PRESETS
 from penumbra.players.penumbra.recording import knowledge_marginals, real_action
 from penumbra.players.registry import make_penumbra
 from penumbra.rbc.actions import code_to_action, code_to_uci, square_name, view, view_code
@@ -23,12 +24,36 @@ COLORS = {"white": True, "black": False}
 
 def analyse(
     game: GameRecord | str | Path,
+    *,
+    turn: int | None = None,
+    player: str | None = None,
+    preset: str = DEFAULT,
+    seconds: float | None = None,
+    nodes: int | None = None,
+    seed: int = 0,
+) -> Iterator[dict[str, Any]]:
+    """What Penumbra would have done in a game: one decision for each step of `turn` of `player`, or of all and both.
+
+    `game` is a record, or the path of a game as reconchess writes it. A step is thought about for so many seconds, or
+    nodes. Decisions are as `penumbra.players.penumbra.recording` writes them, with what was `played` beside what was
+    `chosen`.
+    """
+    if preset not in PRESETS:
+        raise ValueError(f"there is no preset {preset!r}; there are {', '.join(PRESETS)}")
+    if seconds is None and nodes is None:
+        seconds = SECONDS
+    configuration = Configuration(preset=preset, seconds=seconds, nodes=nodes, seed=seed)
+    return analyse_as(configuration, game, turn, player)
+
+
+def analyse_as(
     configuration: Configuration,
+    game: GameRecord | str | Path,
     turn: int | None = None,
     player: str | None = None,
     details: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """Each asked step of a game as `penumbra.players.penumbra.recording` writes it, with who acted and what was played.
+    """The same by Penumbra as configured.
 
     `details` adds what the opponent is believed to know and the planes of the synopsis.
     """

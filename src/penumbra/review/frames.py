@@ -13,10 +13,9 @@ from typing import Any
 
 from penumbra.core import START_FEN, Game, GameRecord
 from penumbra.rbc.marginals import opposing_pieces
-from penumbra.rbc.player_view import Event, Teller
+from penumbra.rbc.player_view import PROTOCOL, ColorName, Event, Teller, color_name
 from penumbra.rbc.tracker import ImpossibleObservation, Tracker
 from penumbra.rbc.walk import replay
-from penumbra.server.messages import PROTOCOL, ColorName, color_name
 
 CAP = 50_000  # states tracked for each side; past it they are a random draw
 REVIEW = "penumbra review"

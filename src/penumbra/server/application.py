@@ -21,12 +21,13 @@ import penumbra
 from penumbra.core import GameRecord
 from penumbra.interop.game_files import to_json
 from penumbra.players.penumbra.configuration import Configuration
+from penumbra.rbc.player_view import PROTOCOL
 from penumbra.rbc.synopsis import PLANES
 from penumbra.server import bots, jobs
 from penumbra.server.bot_client import Failed, Thinking
 from penumbra.server.connection import Allowance, Connection
 from penumbra.server.lobby import Lobby
-from penumbra.server.messages import PROTOCOL, Refusal, Strength, parse_analyse, parse_new_game
+from penumbra.server.messages import Refusal, Strength, parse_analyse, parse_new_game
 
 log = logging.getLogger(__name__)
 

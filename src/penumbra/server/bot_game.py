@@ -8,9 +8,10 @@ from typing import Any
 
 from penumbra.core import START_FEN, Game
 from penumbra.rbc.observations import Moved, Observation, Sensed
+from penumbra.rbc.player_view import PROTOCOL
 from penumbra.review.frames import Reviewer
 from penumbra.server.live_game import Listener, LiveGame
-from penumbra.server.messages import PROTOCOL, Message, Pace, Refusal, Step
+from penumbra.server.messages import Message, Pace, Refusal, Step
 
 TOP_ACTIONS = 8  # of a thought
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from penumbra.server.messages import color_name
+from penumbra.rbc.player_view import color_name
 
 
 class Clocks:

@@ -7,11 +7,11 @@ from typing import Any
 
 from penumbra.core import MOVE, SENSE, START_FEN
 from penumbra.rbc.actions import parse_square, view
-from penumbra.rbc.player_view import listed_moves, request_code
+from penumbra.rbc.player_view import PROTOCOL, color_name, listed_moves, request_code
 from penumbra.server.bot_client import Failed, RoomLost
 from penumbra.server.bot_process import AssistantRoom
 from penumbra.server.live_game import LiveGame
-from penumbra.server.messages import PROTOCOL, Assist, Message, Move, Refusal, Resign, Sense, color_name
+from penumbra.server.messages import Assist, Message, Move, Refusal, Resign, Sense
 
 
 class PlayedGame(LiveGame):

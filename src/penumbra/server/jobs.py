@@ -11,10 +11,11 @@ from penumbra.games.archive import Archive, ArchivedGame
 from penumbra.interop.history import history_to_record
 from penumbra.interop.history_json import GameFileError, parse_history
 from penumbra.players.penumbra.configuration import Configuration
-from penumbra.review import analysis
+from penumbra.rbc.player_view import ColorName, color_name
 from penumbra.review import frames as reviews
+from penumbra.review.analysis import analyse_as
 from penumbra.server.bot_client import Thinking
-from penumbra.server.messages import ColorName, Refusal, color_name
+from penumbra.server.messages import Refusal
 
 PAGE = 100  # games of the archive in one answer
 SOURCE = "the game"  # what a game file is called in messages about it
@@ -51,7 +52,7 @@ def _analysis(
     data: bytes, configuration: Configuration, turn: int | None, player: str | None
 ) -> Iterator[dict[str, Any]]:
     record = GameRecord.from_bytes(data)
-    yield from analysis.analyse(record, configuration, turn, player, details=turn is not None)
+    yield from analyse_as(configuration, record, turn, player, details=turn is not None)
 
 
 def archived_games(path: Path | None, before: int | None) -> list[dict[str, Any]]:

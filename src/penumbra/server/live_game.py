@@ -23,12 +23,12 @@ from penumbra.rbc.actions import (
     view_code,
 )
 from penumbra.rbc.observations import Moved, Sensed
-from penumbra.rbc.player_view import Teller, request_code
+from penumbra.rbc.player_view import Teller, color_name, request_code
 from penumbra.server.bot_client import Failed, RoomLost, Thinking
 from penumbra.server.bot_process import BotRoom
 from penumbra.server.clocks import Clocks
 from penumbra.server.game_log import GameLog, Setup, SideSetup, Story
-from penumbra.server.messages import Message, Refusal, color_name
+from penumbra.server.messages import Message, Refusal
 
 log = logging.getLogger(__name__)
 

@@ -12,15 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.actions import SQUARE_NAMES, uci_to_code
-
-PROTOCOL = 1  # counts up when an older page could no longer follow
-
-ColorName = Literal["white", "black"]
-COLORS: dict[ColorName, bool] = {"white": True, "black": False}
-
-
-def color_name(color: bool) -> ColorName:
-    return "white" if color else "black"
+from penumbra.rbc.player_view import ColorName
 
 
 class Refusal(ValueError):

@@ -17,6 +17,7 @@ import numpy as np
 from penumbra.core import MOVE, SENSE, START_FEN, GameRecord, ImpossibleObservation, Infostates
 from penumbra.dsmcp import Agent, Decision, Settings
 from penumbra.dsmcp.domain import Evaluator, Legal
+from penumbra.games.visits import Searched
 from penumbra.players.penumbra.opponent_model import OpponentModel
 from penumbra.players.penumbra.presets import DEFAULT, PRESETS, Preset
 from penumbra.players.penumbra.recording import decision_to_json
@@ -292,3 +293,15 @@ class PenumbraPlayer:
             evaluator = cast(Evaluator, self._evaluators)
             return evaluator, evaluator
         return self._evaluators()
+
+
+def searches_of(player: PenumbraPlayer) -> list[Searched]:
+    """What a player has searched in the game that it has just played from the usual start."""
+    found = []
+    for turn, decision in zip(player.turns, player.decisions, strict=True):
+        visited = np.flatnonzero(decision.visits > 0)
+        if decision.reason == "search" and len(visited):  # a moment too short for a playout leaves none
+            shares = decision.visits[visited] / decision.visits.sum()
+            ply = 2 * (turn - 1) + (not player.color)
+            found.append(Searched(ply, decision.actions[visited].astype(np.int32), shares.astype(np.float32)))
+    return found

@@ -3,7 +3,7 @@
 The opponent plays each script of reconchess' AttackerBot. `--factor` is how many times as likely as the heuristic has
 it the opponent is thought to play a move of these scripts: 1 is the evaluator as it is, 50 one that knows such players.
 
-PYTHONPATH=src python benchmarks/attacks.py --factor 1 50
+PYTHONPATH=src python -m studies.attacks --factor 1 50
 """
 
 from __future__ import annotations

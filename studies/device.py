@@ -1,6 +1,6 @@
 """What a machine with a GPU and many cores makes of the search: run from the source tree, needs numpy and torch alone.
 
-PYTHONPATH=src python benchmarks/device.py [SECONDS]
+PYTHONPATH=src python -m studies.device [SECONDS]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How much chess is lost where the game is nearly chess: moves at which at most two states are possible.
 
-    PYTHONPATH=src python benchmarks/centipawns.py GAMES.jsonl.gz [--positions 200] [--seconds 0.3] [--depth 11]
+    PYTHONPATH=src python -m studies.centipawns GAMES.jsonl.gz [--positions 200] [--seconds 0.3] [--depth 11]
 
 Recorded games are walked with both players' exact sets. At moves where at most two states are left, drawn at random,
 the favourites of the network's policy, of the same after the engine's opinion, and of the engine alone are scored by
@@ -11,6 +11,7 @@ The move that was really played stands beside them.
 from __future__ import annotations
 
 import argparse
+import functools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ def positions(records: Iterator[GameRecord]) -> Iterator[tuple[Situation, str, i
     for record in records:
         for color in (True, False):
             try:
-                yield from (p for p in replay(record, lambda fen, color=color: Walk(color, fen)) if p is not None)
+                yield from (p for p in replay(record, functools.partial(Walk, color)) if p is not None)
             except ValueError:
                 continue  # the official server differs from reconchess in a rare en passant
 

@@ -1,7 +1,7 @@
 """Series of games between arms and opponents at a clock or a number of nodes, with what happened inside each decision.
 
-    PYTHONPATH=src python benchmarks/series.py SERIES.toml --out series.jsonl --workers 16 --minutes 9
-    PYTHONPATH=src python benchmarks/series.py --report series.jsonl ...
+    PYTHONPATH=src python -m studies.series SERIES.toml --out series.jsonl --workers 16 --minutes 9
+    PYTHONPATH=src python -m studies.series --report series.jsonl ...
 
 A series is a TOML file:
 
@@ -213,7 +213,7 @@ def report(games: list[dict[str, Any]]) -> None:
     for a, played in sorted(arms.items()):
         print(line(a, played))
         print("   ends:", dict(Counter(f"{g['reason']}{'+' if g['result'] == 1 else '-'}" for g in played)))
-    sides = defaultdict(list)
+    sides: defaultdict[str, list[list[Any]]] = defaultdict(list)
     for game in games:
         for side in (0, 1):
             sides[game["ab"[side]]] += [d for d in game["decisions"][side] if len(d) > 4]
