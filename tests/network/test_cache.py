@@ -7,7 +7,7 @@ import pytest
 
 from penumbra.dsmcp.domain import Features, Floats, Legal
 from penumbra.network import cache
-from penumbra.network.cache import Remembering
+from penumbra.network.cache import CachedEvaluator
 from penumbra.network.loading import policy_evaluator
 
 
@@ -35,7 +35,7 @@ def questions(rng: np.random.Generator, states: int) -> tuple[Features, Legal]:
 
 def test_the_same_answers_and_nothing_twice() -> None:
     plain, counting = Counting(), Counting()
-    memory = Remembering(counting)
+    memory = CachedEvaluator(counting)
     rng = np.random.default_rng(0)
     for turn in range(60):
         features, legal = questions(rng, 10)
@@ -53,7 +53,7 @@ def test_the_same_answers_and_nothing_twice() -> None:
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MOST", 20)
     counting = Counting()
-    memory = Remembering(counting)
+    memory = CachedEvaluator(counting)
     rng = np.random.default_rng(1)
     for _ in range(200):
         features, legal = questions(rng, 500)
@@ -62,4 +62,4 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_networks_on_a_cpu_remember() -> None:
-    assert isinstance(policy_evaluator("lite", "cpu", "Top"), Remembering)
+    assert isinstance(policy_evaluator("lite", "cpu", "Top"), CachedEvaluator)

@@ -1,4 +1,4 @@
-"""One inference process for many games: the answers are those of an evaluator of one's own."""
+"""One inference server for many games: the answers are those of an evaluator of one's own."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from penumbra.bench.search import middle_game
 from penumbra.dsmcp.domain import Legal
 from penumbra.network import weights
 from penumbra.network.inference_server import (
-    Server,
-    SharedEvaluator,
+    InferenceServer,
+    RemoteEvaluator,
     ask,
     connect,
     headsets_at,
-    inference_process,
     load_at,
+    running_server,
 )
 from penumbra.network.loading import loader, network_evaluator, policy_evaluator
 from penumbra.network.weights import LITE, WeightsError
@@ -32,7 +32,7 @@ from tests.support.command_line import penumbra
 def address(tmp_path: Path) -> Iterator[str]:
     """A server in a thread, on the CPU."""
     stop = threading.Event()
-    server = Server(tmp_path / "socket", loader(None, "cpu", 1))
+    server = InferenceServer(tmp_path / "socket", loader(None, "cpu", 1))
     thread = threading.Thread(target=server.serve, args=(stop.is_set,))
     thread.start()
     yield server.address
@@ -48,7 +48,7 @@ def question(rows: int) -> tuple[np.ndarray, Legal]:
 
 def test_answers_are_those_of_an_evaluator_of_ones_own(address: str) -> None:
     """Of several games at once, for both players and for every headset asked for."""
-    shared = SharedEvaluator(address, "Top", "Trout")
+    shared = RemoteEvaluator(address, "Top", "Trout")
     alone = policy_evaluator(None, "cpu", "Top"), policy_evaluator(None, "cpu", "Trout")
 
     def game(rows: int) -> None:
@@ -64,7 +64,7 @@ def test_answers_are_those_of_an_evaluator_of_ones_own(address: str) -> None:
 
 
 def test_questions_gather_into_batches(tmp_path: Path) -> None:
-    server = Server(tmp_path / "socket", loader(None, "cpu", 1))
+    server = InferenceServer(tmp_path / "socket", loader(None, "cpu", 1))
     connections = [connect(server.address) for _ in range(3)]
     for _ in connections:
         server.gather()  # lets them in
@@ -85,18 +85,18 @@ def test_questions_gather_into_batches(tmp_path: Path) -> None:
 def test_a_bad_question_harms_its_asker_alone(address: str) -> None:
     features, legal = question(2)
     with pytest.raises(WeightsError, match="no headset 'Nobody'"):
-        SharedEvaluator(address, "Nobody", "Nobody").evaluate(features, legal, False)
-    with pytest.raises(WeightsError, match="there is no question 'sing'"):
+        RemoteEvaluator(address, "Nobody", "Nobody").evaluate(features, legal, False)
+    with pytest.raises(WeightsError, match="there is no request 'sing'"):
         ask(connect(address), "sing")
     foreign = connect(address)
     foreign.send_bytes(b"what is this")
     with pytest.raises(EOFError):
         foreign.recv()
-    assert len(SharedEvaluator(address, "Top", "Top").evaluate(features, legal, False)[1]) == 2
+    assert len(RemoteEvaluator(address, "Top", "Top").evaluate(features, legal, False)[1]) == 2
 
 
 def test_a_bad_question_does_not_spoil_the_batch(tmp_path: Path) -> None:
-    server = Server(tmp_path / "socket", loader(None, "cpu", 1))
+    server = InferenceServer(tmp_path / "socket", loader(None, "cpu", 1))
     connections = [connect(server.address) for _ in range(3)]
     for _ in connections:
         server.gather()  # accepts one of them
@@ -127,32 +127,32 @@ def test_other_weights_can_be_loaded(address: str, tmp_path: Path) -> None:
 
 
 def test_an_address_in_use_is_refused(address: str, tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="another inference process listens there"):
-        Server(address, loader(None, "cpu", 1))
+    with pytest.raises(OSError, match="another inference server listens there"):
+        InferenceServer(address, loader(None, "cpu", 1))
     file = tmp_path / "precious"
     file.write_text("kept")
     with pytest.raises(WeightsError, match="is there already, and no socket"):
-        Server(file, loader(None, "cpu", 1))
+        InferenceServer(file, loader(None, "cpu", 1))
     assert file.read_text() == "kept"
     left = tmp_path / "left"
     socket.socket(socket.AF_UNIX).bind(str(left))  # of a process that was killed
-    Server(left, loader(None, "cpu", 1)).serve(lambda: True)
+    InferenceServer(left, loader(None, "cpu", 1)).serve(lambda: True)
 
 
 def test_nobody_answers(tmp_path: Path) -> None:
-    with pytest.raises(WeightsError, match="no inference process answers"):
+    with pytest.raises(WeightsError, match="no inference server answers"):
         network_evaluator(None, f"unix:{tmp_path / 'nothing'}", "Top")
 
 
 def test_a_process_lives_as_long_as_its_block(tmp_path: Path) -> None:
-    with inference_process(tmp_path / "socket", device="cpu") as device:
+    with running_server(tmp_path / "socket", device="cpu") as device:
         assert "Top" in headsets_at(device.removeprefix("unix:"))
-        kept = SharedEvaluator(device.removeprefix("unix:"), "Top", "Top")
+        kept = RemoteEvaluator(device.removeprefix("unix:"), "Top", "Top")
         features, legal = question(1)
         kept.evaluate(features, legal, False)
     with pytest.raises(WeightsError, match="has gone"):
         kept.evaluate(features, legal, False)
-    with pytest.raises(WeightsError, match="could not start"), inference_process(tmp_path / "x", "nowhere", "cpu"):
+    with pytest.raises(WeightsError, match="could not start"), running_server(tmp_path / "x", "nowhere", "cpu"):
         pass
 
 

@@ -19,13 +19,13 @@ from penumbra.core import Game
 from penumbra.dsmcp.domain import Legal
 from penumbra.network import loading, weights
 from penumbra.network.architecture import Architecture
-from penumbra.network.cache import Remembering
+from penumbra.network.cache import CachedEvaluator
 from penumbra.network.model import Network, Norm, from_weights, to_weights
 from penumbra.network.model import unpack as unpack_with_torch
 from penumbra.network.onnx_evaluator import OnnxEvaluator, softmax, unpack
 from penumbra.network.onnx_graph import build
 from penumbra.network.quantization import calibration, int8_evaluator
-from penumbra.network.quantization.int8_evaluator import EightBitEvaluator
+from penumbra.network.quantization.int8_evaluator import Int8Evaluator
 from penumbra.network.torch_evaluator import TorchEvaluator
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError
 from penumbra.players import registry
@@ -180,7 +180,7 @@ def test_shipped_weights_say_what_they_are() -> None:
 
 def test_the_opponent_recognised_decides_the_headset() -> None:
     evaluator = loading.network_evaluator(None, "cpu", "Trout")
-    assert isinstance(evaluator, Remembering) and isinstance(evaluator.evaluator, OnnxEvaluator | EightBitEvaluator)
+    assert isinstance(evaluator, CachedEvaluator) and isinstance(evaluator.evaluator, OnnxEvaluator | Int8Evaluator)
     asked = evaluator.evaluator
     assert (asked.policy, asked.value, asked.opponent) == ("Penumbra", "All", "Trout")
     assert "StrangeFish" in loading.network_headsets(None, "cpu")

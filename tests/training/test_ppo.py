@@ -277,7 +277,7 @@ def test_new_games_are_seen_once(tmp_path: Path) -> None:
 
 
 def test_the_loop(tmp_path: Path) -> None:
-    """Games against a population and in bulk through one inference process, learned from, and served."""
+    """Games against a population and in bulk through one inference server, learned from, and served."""
     weights_file.save(tiny(), tmp_path / "tiny.safetensors")
     (tmp_path / "population.toml").write_text(POPULATION)
     out = tmp_path / "out"

@@ -1,4 +1,4 @@
-"""Games that share one inference process, beside one game that has a process and the same cores to itself."""
+"""Games that share one inference server, beside one game that has a process and the same cores to itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penumbra.bench.report import Row
 from penumbra.bench.search import CPU_BATCH, SEED, measure
 from penumbra.core import set_threads
 from penumbra.dsmcp import Settings
-from penumbra.network.inference_server import inference_process
+from penumbra.network.inference_server import running_server
 from penumbra.network.loading import choose_device, network_evaluator, network_headsets
 
 BATCH = 256  # b on a GPU
@@ -23,10 +23,10 @@ def run(seconds: float) -> list[Row]:
     where = choose_device("auto")
     b = BATCH if where == "cuda" else CPU_BATCH
     games = max(2, cores() - 1)
-    with tempfile.TemporaryDirectory() as folder, inference_process(Path(folder) / "inference", None, where) as device:
+    with tempfile.TemporaryDirectory() as folder, running_server(Path(folder) / "inference", None, where) as device:
         alone = sum(searches(1, device, b, seconds))
         together = sum(searches(games, device, b, seconds))
-    note = f"{games} processes of one thread, b {b}, one inference process on {where}"
+    note = f"{games} processes of one thread, b {b}, one inference server on {where}"
     return [Row("shared.search", together, "nodes/s", "one game alone", alone, note)]
 
 

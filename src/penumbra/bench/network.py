@@ -58,7 +58,7 @@ def _evaluators(given: weights.Weights) -> dict[str, Evaluator]:
     found: dict[str, Evaluator] = {}
     if ranges and int8_evaluator.is_possible(given):
         for build in int8_evaluator.builds():
-            found[build] = int8_evaluator.EightBitEvaluator(given, **heads, ranges=ranges, build=build)
+            found[build] = int8_evaluator.Int8Evaluator(given, **heads, ranges=ranges, build=build)
     if ranges and calibration.is_fast_here():
         found["onnx8"] = OnnxEvaluator(given, **heads, ranges=ranges)
     return found | {PLAIN: OnnxEvaluator(given, **heads)}

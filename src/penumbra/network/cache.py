@@ -1,7 +1,7 @@
-"""An evaluator that remembers: in a search on a CPU one state in five looks like another that was asked about before.
+"""Evaluations are cached: in a search on a CPU one information state in five has the features of an earlier one.
 
-Two that look alike have the same synopsis and the same legal actions; then policy and value are the same, too. What it
-saves is worth a CPU's while, whose evaluations take a hundred times as long as the look-up, not a GPU's.
+The key is the synopsis and the legal actions, which determine policy and value. A look-up takes a hundredth of an
+evaluation on a CPU; on a GPU, where evaluations are cheap, there is no cache.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import numpy as np
 
 from penumbra.dsmcp.domain import Evaluator, Features, Floats, Legal, places
 
-MOST = 1 << 14  # states remembered for each of the two policies, of about 1.5 kB each; past it all are forgotten
+MOST = 1 << 14  # entries for each of the two policies, of about 1.5 kB each; a full cache is emptied
 
 Known = tuple[Floats, np.float32]  # priors, value
 
 
-class Remembering:
-    """Asks another evaluator about what it has not seen yet."""
+class CachedEvaluator:
+    """Asks another evaluator for what is not in the cache."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator

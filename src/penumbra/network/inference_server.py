@@ -1,11 +1,10 @@
-"""One inference process for many games: `penumbra infer --address SOCKET`.
+"""One inference server for many games: `penumbra infer --address SOCKET`.
 
-Players ask it through a Unix socket, `device = "unix:SOCKET"` in their configuration. While one batch is evaluated the
-questions of other games gather, and make the next one: the more games, the larger the batches. It can be told to load
-other weights while it serves, as training does that plays with what it learns.
+Players send it requests through a Unix socket, `device = "unix:SOCKET"` in their configuration. Requests that arrive
+while a batch is evaluated make up the next one: the more games, the larger the batches. It can be told to load other
+weights while it serves, as training does that plays with what it learns.
 
-A question is (headset, features, legal actions, their offsets); an answer is (priors, values), or a text that says why
-there is none.
+A request is (headset, features, legal actions, their offsets); a reply is (priors, values), or the text of an error.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ RAW = argparse.RawDescriptionHelpFormatter
 EvaluatorOf = Callable[[str], Evaluator]  # by the headset whose policy is asked for
 
 
-class Question(NamedTuple):
-    """What one game wants evaluated."""
+class Request(NamedTuple):
+    """Rows that one game wants evaluated."""
 
     connection: Connection
     features: Features
     legal: Legal
 
 
-class Server:
-    """Answers games until it is stopped."""
+class InferenceServer:
+    """Serves requests until it is stopped."""
 
     def __init__(self, address: str | Path, load: Callable[[str | None], tuple[tuple[str, ...], EvaluatorOf]]) -> None:
         self.address = str(address)
@@ -62,16 +61,16 @@ class Server:
     def serve(self, stopped: Callable[[], bool] = lambda: False) -> None:
         try:
             while not stopped():
-                for headset, questions in self.gather().items():
-                    self.answer(headset, questions)
+                for headset, requests in self.gather().items():
+                    self.answer(headset, requests)
         finally:
             self.selector.close()
             self.listener.close()
             Path(self.address).unlink(missing_ok=True)
 
-    def gather(self) -> dict[str, list[Question]]:
-        """All questions that are there, by headset."""
-        waiting: dict[str, list[Question]] = {}
+    def gather(self) -> dict[str, list[Request]]:
+        """All requests that have arrived, by headset."""
+        waiting: dict[str, list[Request]] = {}
         for key, _ in self.selector.select(0.5):
             if key.fileobj is self.listener:
                 accepted, _ = self.listener.accept()
@@ -83,7 +82,7 @@ class Server:
                 kind, *rest = connection.recv()
                 if kind == "evaluate":
                     headset, features, actions, offsets = rest
-                    waiting.setdefault(headset, []).append(Question(connection, features, Legal(actions, offsets)))
+                    waiting.setdefault(headset, []).append(Request(connection, features, Legal(actions, offsets)))
                 else:
                     connection.send(self.attend(kind, *rest))
             except Exception:  # the game is over, or its process is gone, or it speaks another language
@@ -101,40 +100,40 @@ class Server:
                 return str(error)
             self.evaluators = {}
             return self.headsets
-        return f"there is no question {kind!r}"
+        return f"there is no request {kind!r}"
 
-    def answer(self, headset: str, questions: list[Question]) -> None:
-        """Evaluates as many questions together as fit into a batch, until all have their answers."""
-        while questions:
-            some = [questions.pop(0)]
+    def answer(self, headset: str, requests: list[Request]) -> None:
+        """Evaluates the requests in batches of at most `MOST_ROWS` and sends the replies."""
+        while requests:
+            some = [requests.pop(0)]
             rows = len(some[0].features)
-            while questions and rows + len(questions[0].features) <= MOST_ROWS:
-                some.append(questions.pop(0))
+            while requests and rows + len(requests[0].features) <= MOST_ROWS:
+                some.append(requests.pop(0))
                 rows += len(some[-1].features)
-            for question, reply in zip(some, self.replies(headset, some), strict=True):
+            for request, reply in zip(some, self.replies(headset, some), strict=True):
                 with contextlib.suppress(OSError):
-                    question.connection.send(reply)
+                    request.connection.send(reply)
 
-    def replies(self, headset: str, questions: list[Question]) -> list[Any]:
-        """Answers, or why there is none; a question that cannot be answered is its asker's trouble alone."""
+    def replies(self, headset: str, requests: list[Request]) -> list[Any]:
+        """Replies, or an error message for a request that cannot be served; the others of its batch are."""
         try:
-            return list(self.evaluate(headset, questions))
+            return list(self.evaluate(headset, requests))
         except Exception as error:
-            if len(questions) == 1:
+            if len(requests) == 1:
                 return [f"{type(error).__name__}: {error}"]
-        return [reply for question in questions for reply in self.replies(headset, [question])]
+        return [reply for request in requests for reply in self.replies(headset, [request])]
 
-    def evaluate(self, headset: str, questions: list[Question]) -> list[tuple[Floats, Floats]]:
+    def evaluate(self, headset: str, requests: list[Request]) -> list[tuple[Floats, Floats]]:
         if headset not in self.evaluators:
             self.evaluators[headset] = self.evaluator_of(headset)
-        features = np.concatenate([question.features for question in questions])
-        counts = np.concatenate([np.diff(question.legal.offsets) for question in questions])
+        features = np.concatenate([request.features for request in requests])
+        counts = np.concatenate([np.diff(request.legal.offsets) for request in requests])
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-        actions = np.concatenate([question.legal.actions for question in questions])
+        actions = np.concatenate([request.legal.actions for request in requests])
         priors, values = self.evaluators[headset].evaluate(features, Legal(actions, offsets), False)
         self.batches += 1
         self.rows += len(features)
-        ends = np.cumsum([len(question.features) for question in questions])
+        ends = np.cumsum([len(request.features) for request in requests])
         answers, first = [], 0
         for end in ends.tolist():
             answers.append((priors[offsets[first] : offsets[end]], values[first:end]))
@@ -150,12 +149,12 @@ def _make_room(path: Path) -> None:
         raise WeightsError(f"{path}: is there already, and no socket")
     with contextlib.suppress(WeightsError):
         connect(str(path)).close()
-        raise OSError(f"{path}: another inference process listens there")
+        raise OSError(f"{path}: another inference server listens there")
     path.unlink()
 
 
-class SharedEvaluator:
-    """Asks an inference process; each thread has a connection of its own."""
+class RemoteEvaluator:
+    """Asks an inference server; each thread has a connection of its own."""
 
     def __init__(self, address: str, policy: str, opponent: str) -> None:
         self.address, self.policy, self.opponent = address, policy, opponent
@@ -173,18 +172,18 @@ def connect(address: str) -> Connection:
     try:
         client.connect(address)
     except OSError as error:
-        raise WeightsError(f"no inference process answers at {address} ({error.strerror})") from None
+        raise WeightsError(f"no inference server answers at {address} ({error.strerror})") from None
     return Connection(client.detach())
 
 
-def ask(connection: Connection, *question: Any) -> Any:
+def ask(connection: Connection, *request: Any) -> Any:
     try:
-        connection.send(question)
+        connection.send(request)
         reply = connection.recv()
     except (EOFError, OSError):
-        raise WeightsError("the inference process has gone") from None
+        raise WeightsError("the inference server has gone") from None
     if isinstance(reply, str):
-        raise WeightsError(f"the inference process: {reply}")
+        raise WeightsError(f"the inference server: {reply}")
     return reply
 
 
@@ -197,7 +196,7 @@ def headsets_at(address: str) -> tuple[str, ...]:
 
 
 def load_at(address: str, weights: str | Path) -> None:
-    """Lets an inference process go on with other weights."""
+    """Lets an inference server go on with other weights."""
     connection = connect(address)
     try:
         ask(connection, "load", str(weights))
@@ -212,23 +211,23 @@ def _run(address: str, weights: str | None, device: str, threads: int, parent: i
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     if parent is not None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Server(address, loader(weights, device, threads)).serve(
+    InferenceServer(address, loader(weights, device, threads)).serve(
         lambda: stop.is_set() or (parent is not None and os.getppid() != parent)
     )
 
 
 @contextlib.contextmanager
-def inference_process(
+def running_server(
     address: str | Path, weights: str | None = None, device: str = "auto", threads: int = 2
 ) -> Iterator[str]:
-    """An inference process for as long as the block lasts; the `device` by which players reach it."""
+    """An inference server for as long as the block lasts; the `device` by which players reach it."""
     process = get_context("spawn").Process(target=_run, args=(str(address), weights, device, threads, os.getpid()))
     process.start()
     try:
         while process.is_alive() and not Path(address).exists():
             process.join(0.05)
         if not process.is_alive():
-            raise WeightsError("the inference process could not start")
+            raise WeightsError("the inference server could not start")
         yield f"{SCHEME}{address}"
     finally:
         process.terminate()

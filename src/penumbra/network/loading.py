@@ -1,4 +1,4 @@
-"""Which network plays: of those that come with the program `lite` on a CPU and `full` on a GPU, or what the user names.
+"""Loads the network that plays: by default `lite` on a CPU and `full` on a GPU, or the one that the user names.
 
 Weights and evaluators are made once for each process and shared by all its games; with `device = "unix:SOCKET"` an
 inference server (`penumbra.network.inference_server`) has them, for the games of many. On a CPU that can do so fast
@@ -16,11 +16,11 @@ from typing import Any
 from penumbra.core import threads
 from penumbra.dsmcp.domain import Evaluator
 from penumbra.network import SCHEME
-from penumbra.network.inference_server import EvaluatorOf, SharedEvaluator, headsets_at
+from penumbra.network.inference_server import EvaluatorOf, RemoteEvaluator, headsets_at
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError, load
 
-FLOAT = "cpu32"  # the device of those who want no eight bits
-OWN = ("Penumbra", "Top")  # headsets of our policy: the one that has learned from its own games, else the best players'
+FLOAT = "cpu32"  # the CPU without quantisation
+OWN = ("Penumbra", "Top")  # headsets of π, by preference: the one trained by self-play, else that of the best players
 VALUE = "All"  # the headset of the value
 
 
@@ -39,10 +39,10 @@ def network_evaluator(
     names = network_headsets(weights, device)
     if device.startswith(SCHEME):
         if value != VALUE:
-            raise WeightsError(f"{device}: an inference process has the value of {VALUE} alone, not of {value}")
+            raise WeightsError(f"{device}: an inference server has the value of {VALUE} alone, not of {value}")
         address = device.removeprefix(SCHEME)
         policy = own_headset(names, policies, address)
-        return _shared(address, policy, opponent if opponent in names else policy)
+        return _remote(address, policy, opponent if opponent in names else policy)
     path = _path(weights, _where(device))
     if value != VALUE:
         _check_headset(path, value, names)
@@ -54,7 +54,7 @@ def policy_evaluator(weights: str | None, device: str, headset: str) -> Evaluato
     if device.startswith(SCHEME):
         address = device.removeprefix(SCHEME)
         _check_headset(address, headset, _headsets_at(address))
-        return _shared(address, headset, headset)
+        return _remote(address, headset, headset)
     where = choose_device(device)
     path = _path(weights, where)
     _check_headset(path, headset, _load(path).architecture.headsets)
@@ -70,7 +70,7 @@ def own_headset(names: tuple[str, ...], policies: tuple[str, ...] = OWN, path: s
 
 
 def loader(weights: str | None, device: str, cores: int) -> Callable[[str | None], tuple[tuple[str, ...], EvaluatorOf]]:
-    """For an inference process: headsets and evaluators of a file of weights, of those given here to begin with."""
+    """For an inference server: headsets and evaluators of a file of weights, of those given here to begin with."""
     where = choose_device(device)
 
     def load_from(path: str | None) -> tuple[tuple[str, ...], EvaluatorOf]:
@@ -108,8 +108,8 @@ def _headsets_at(address: str) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=32)
-def _shared(address: str, policy: str, opponent: str) -> Evaluator:
-    return SharedEvaluator(address, policy, opponent)
+def _remote(address: str, policy: str, opponent: str) -> Evaluator:
+    return RemoteEvaluator(address, policy, opponent)
 
 
 def choose_device(device: str) -> str:
@@ -155,15 +155,15 @@ def _evaluator(weights: Weights, device: str, policy: str, opponent: str, cores:
         from penumbra.network.torch_evaluator import TorchEvaluator
 
         return TorchEvaluator(from_weights(weights), device, policy=policy, value=value, opponent=opponent)
-    from penumbra.network.cache import Remembering
+    from penumbra.network.cache import CachedEvaluator
     from penumbra.network.quantization import int8_evaluator
     from penumbra.network.quantization.rounding import ranges_of
 
     heads: dict[str, Any] = {"policy": policy, "value": value, "opponent": opponent, "threads": cores}
     ranges = None if device == FLOAT else ranges_of(weights)
     if ranges is not None and int8_evaluator.is_possible(weights):
-        return Remembering(int8_evaluator.EightBitEvaluator(weights, **heads, ranges=ranges))
+        return CachedEvaluator(int8_evaluator.Int8Evaluator(weights, **heads, ranges=ranges))
     from penumbra.network.onnx_evaluator import OnnxEvaluator
     from penumbra.network.quantization.calibration import is_fast_here
 
-    return Remembering(OnnxEvaluator(weights, **heads, ranges=ranges if is_fast_here() else None))
+    return CachedEvaluator(OnnxEvaluator(weights, **heads, ranges=ranges if is_fast_here() else None))

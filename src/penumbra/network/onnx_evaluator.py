@@ -1,7 +1,7 @@
 """An evaluator that runs a network on the CPU with onnxruntime.
 
 Bitboards are unpacked to bytes; of the logits only those of legal actions are looked at. π and τ̂ have a session each,
-made when they are first asked for. With `ranges` the blocks compute in eight bits (see eight_bits.py).
+made when they are first asked for. With `ranges` the blocks compute in eight bits (see quantization/rounding.py).
 """
 
 from __future__ import annotations

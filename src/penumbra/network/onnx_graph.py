@@ -95,7 +95,7 @@ class Builder:
         return self.linear(self.relu(self.linear(y, f"{name}.hidden")), f"{name}.out")
 
 
-class EightBits(Builder):
+class QuantizedBuilder(Builder):
     """Blocks in eight bits, as onnxruntime's optimiser takes them: each rounding is a pair of nodes that it removes."""
 
     def __init__(self, weights: Weights, ranges: Ranges) -> None:
@@ -166,7 +166,7 @@ def build(
     for headset in (policy, value):
         if headset not in known:
             raise WeightsError(f"there is no headset {headset!r}; there are {', '.join(known)}")
-    b = Builder(weights) if ranges is None else EightBits(weights, ranges)
+    b = Builder(weights) if ranges is None else QuantizedBuilder(weights, ranges)
     x, block = _tower_and_policy(b, policy)
     head = f"headsets.{policy}"
     planes = b.plain(block, f"{head}.policy")  # [B, 65, 8, 8]: channel `to` at `from`

@@ -28,7 +28,7 @@ from penumbra.arena.tournament_plan import Pairing, Tournament
 from penumbra.games.archive import Archive
 from penumbra.games.ratings import Ratings, rate
 from penumbra.network import weights as files
-from penumbra.network.inference_server import inference_process
+from penumbra.network.inference_server import running_server
 from penumbra.network.weights import WeightsError
 from penumbra.reproduce import published
 from penumbra.reproduce.accuracy import one_network
@@ -178,7 +178,7 @@ def cost(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Cost:
 
 
 class Hall:
-    """Whoever plays the jobs, until the time is up; with an inference process, Penumbra's players ask that.
+    """Whoever plays the jobs, until the time is up; with an inference server, Penumbra's players ask that.
 
     The process is no part of what determines a game, so it is named here rather than in the pairings.
     """
@@ -205,13 +205,13 @@ class Hall:
 
 @contextlib.contextmanager
 def hall(request: Request, planned: League, sizes: Sizes) -> Iterator[Hall]:
-    """On a GPU one inference process serves all games: batches are made of several games' questions."""
+    """On a GPU one inference server serves all games: batches are made of several games' questions."""
     with contextlib.ExitStack() as stack:
         device = None
         if request.device == "cuda" and sizes.evaluator == "network":
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             socket = Path(folder) / "inference"
-            device = stack.enter_context(inference_process(socket, str(one_network(request)), request.device))
+            device = stack.enter_context(running_server(socket, str(one_network(request)), request.device))
         yield Hall(local_players(planned), request.minutes, device)
 
 

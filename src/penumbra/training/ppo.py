@@ -2,7 +2,7 @@
 
 The headset `Penumbra` begins as a copy of `Top` and learns from its own games by proximal policy optimisation: games in
 bulk against itself and other headsets, and, if a population is given, games of the mill against the built-in players,
-through an inference process that is given the new weights after each round. All games go into archives.
+through an inference server that is given the new weights after each round. All games go into archives.
 
     Â   advantage of an action, see rollouts.py
     ρ   probability of the action now, divided by that when it was played; clipped to 1 ± ε, and to MOST_RATIO for
@@ -42,7 +42,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from penumbra.core import GameRecord, set_threads
 from penumbra.games.archive import Archive, NewGame
 from penumbra.network import weights as weights_file
-from penumbra.network.inference_server import inference_process, load_at
+from penumbra.network.inference_server import load_at, running_server
 from penumbra.network.loading import OWN
 from penumbra.network.model import Network, from_weights, network_input, to_weights
 from penumbra.network.weights import Weights, WeightsError
@@ -329,7 +329,7 @@ class Improver:
     bulk: BulkThread
     anchors: Table | None
     out: Path
-    serve: str = ""  # the address of the inference process of a mill
+    serve: str = ""  # the address of the inference server of a mill
 
     def run(self, seconds: float, ended: Any = lambda: False) -> None:
         """Rounds of play and learning until the time is up; the weights of the last round are in the folder."""
@@ -478,10 +478,10 @@ def run(given: argparse.Namespace) -> None:
 
 
 def with_mill(improver: Improver, given: argparse.Namespace) -> None:
-    """Plays against a population as well, which asks an inference process for the learner's moves."""
+    """Plays against a population as well, which asks an inference server for the learner's moves."""
     out, served = improver.out, improver.out / PLAYING
     population = out / "population.toml"
-    with inference_process(out / "inference", str(served), given.device) as device:
+    with running_server(out / "inference", str(served), given.device) as device:
         improver.serve = str(out / "inference")
         population.write_text(given.population.read_text().replace("DEVICE", device))
         archive, log = out / "population.db", out / "population.log"

@@ -145,7 +145,7 @@ def main() -> int:
     parser.add_argument("--cap", type=int, default=1000, help="states tracked by each player")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--weights", help="left out, those that come with the program")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, or unix:SOCKET of an inference process")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, or unix:SOCKET of an inference server")
     given = parser.parse_args()
     try:
         plan = SelfPlay(

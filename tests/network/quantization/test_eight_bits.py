@@ -12,7 +12,7 @@ import pytest
 
 from penumbra.dsmcp.domain import Legal
 from penumbra.network import loading, weights
-from penumbra.network.cache import Remembering
+from penumbra.network.cache import CachedEvaluator
 from penumbra.network.onnx_evaluator import OnnxEvaluator
 from penumbra.network.onnx_graph import build, rounded_values
 from penumbra.network.quantization import calibration, int8_evaluator
@@ -89,7 +89,7 @@ def test_who_computes_in_eight_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def evaluator(device: str) -> OnnxEvaluator:
         made = loading._evaluator(given, device, "Top", "Trout", 1)
-        assert isinstance(made, Remembering) and isinstance(made.evaluator, OnnxEvaluator)
+        assert isinstance(made, CachedEvaluator) and isinstance(made.evaluator, OnnxEvaluator)
         return made.evaluator
 
     monkeypatch.setattr(int8_evaluator, "is_possible", lambda weights: False)

@@ -10,11 +10,11 @@ import pytest
 
 from penumbra.dsmcp.domain import Legal
 from penumbra.network import loading, weights
-from penumbra.network.cache import Remembering
+from penumbra.network.cache import CachedEvaluator
 from penumbra.network.onnx_evaluator import OnnxEvaluator, unpack
 from penumbra.network.onnx_graph import rounded_values
 from penumbra.network.quantization import calibration, int8_evaluator
-from penumbra.network.quantization.int8_evaluator import EightBitEvaluator, builds
+from penumbra.network.quantization.int8_evaluator import Int8Evaluator, builds
 from penumbra.network.quantization.rounding import ranges_of
 from penumbra.network.weights import FULL, LITE, Weights
 from penumbra.training.examples import ExampleSettings, make_examples
@@ -42,10 +42,10 @@ def first_rows(positions: tuple[np.ndarray, Legal], n: int) -> tuple[np.ndarray,
     return features[:n], Legal(legal.actions[: legal.offsets[n]], legal.offsets[: n + 1])
 
 
-def evaluator(given: Weights, build: str, threads: int = 1) -> EightBitEvaluator:
+def evaluator(given: Weights, build: str, threads: int = 1) -> Int8Evaluator:
     ranges = ranges_of(given)
     assert ranges is not None
-    return EightBitEvaluator(
+    return Int8Evaluator(
         given, policy="Top", value="All", opponent="Trout", threads=threads, ranges=ranges, build=build
     )
 
@@ -81,7 +81,7 @@ def test_the_largest_sums_there_can_be(sign: int, build: str, positions: tuple[n
     _, legal = first_rows(positions, 2)
     ranges = dict.fromkeys(rounded_values(given, "Top"), (0.0, 0.5))  # so small that every byte is 255
     ranges["headsets.Top.policy_block.sum.relu"] = (0.0, 0.01 * 9 * 128 * 0.5 * 1.1 + 0.5)  # but here none is
-    made = EightBitEvaluator(given, policy="Top", value="All", opponent="Top", threads=1, ranges=ranges, build=build)
+    made = Int8Evaluator(given, policy="Top", value="All", opponent="Top", threads=1, ranges=ranges, build=build)
     priors, values = made.evaluate(features, legal, False)
     wanted, worth = slow.evaluate(given, ranges, "Top", "All", unpack(features).astype(np.float64), legal)
     np.testing.assert_allclose(priors, wanted, atol=1e-5)
@@ -98,7 +98,7 @@ def test_as_near_to_32_bits_as_onnxruntime_in_eight(
     heads = {"policy": "Penumbra", "value": "All", "opponent": "Trout", "threads": 1}
     exact = OnnxEvaluator(given, **heads)  # type: ignore[arg-type]
     other = OnnxEvaluator(given, **heads, ranges=ranges_of(given))  # type: ignore[arg-type]
-    ours = EightBitEvaluator(given, **heads, ranges=ranges_of(given), build=build)  # type: ignore[arg-type]
+    ours = Int8Evaluator(given, **heads, ranges=ranges_of(given), build=build)  # type: ignore[arg-type]
     p, v = exact.evaluate(features, legal, False)
 
     def divergence(q: np.ndarray) -> float:
@@ -139,5 +139,5 @@ def test_bad_questions_are_refused(build: str, positions: tuple[np.ndarray, Lega
 def test_who_has_it() -> None:
     given = weights.load(LITE)
     made = loading._evaluator(given, "cpu", "Top", "Trout", 1)
-    assert isinstance(made, Remembering) and isinstance(made.evaluator, EightBitEvaluator)
+    assert isinstance(made, CachedEvaluator) and isinstance(made.evaluator, Int8Evaluator)
     assert not int8_evaluator.is_possible(some_weights(width=12))

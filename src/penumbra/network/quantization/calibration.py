@@ -1,7 +1,6 @@
-"""Evaluation in eight bits: where a processor can do it fast, and which values it must hold.
+"""Calibration: the ranges of a network's activations, measured on real positions and kept in the header of its weights.
 
-The ranges of a network's values are measured once, on real positions, and kept in the header of its weights. What is
-beyond the range of all but one value in a hundred thousand is cut off, so that the rest is told apart better.
+Ranges leave out one value in a hundred thousand at either end, so that the others are resolved more finely.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """An evaluator that runs a network in eight bits with our own kernels, on processors with AVX2 or AVX-512 VNNI.
 
-The numbers are those of onnx_graph.EightBits but for the sums of a block, which are not rounded on the way. Both builds
-of the kernels (`native/network`) compute the same whole numbers. Here the weights are rounded; π and τ̂ have a network
-each, made when they are first asked for.
+The arithmetic is that of `onnx_graph.QuantizedBuilder`, except that the sums within a block are not rounded. Both
+builds of the kernels (`native/network`) compute the same integers. Here the weights are quantised; π and τ̂ have a
+network each, built on first use.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 WIDTHS = (64, 128)
 BUILDS = {"avx512": "avx512_vnni", "avx2": "x86_64_v3"}  # of the kernels, the fastest first: what they take
-Whole = tuple[NDArray[np.int8], Floats, Floats]  # weights, scale, bias
+Quantised = tuple[NDArray[np.int8], Floats, Floats]  # weights, scale, bias
 
 
 def builds() -> list[str]:
@@ -36,7 +36,7 @@ def is_possible(weights: Weights) -> bool:
     return bool(builds()) and weights.architecture.n_width in WIDTHS
 
 
-class EightBitEvaluator:
+class Int8Evaluator:
     """π is the policy of `policy`, ν the value of `value`, τ̂ the policy of `opponent`: names of headsets."""
 
     def __init__(
@@ -70,10 +70,10 @@ class EightBitEvaluator:
 
 
 def rounded(weights: Weights, policy: str, value: str, ranges: Ranges) -> tuple[Any, ...]:
-    """What a native network is made of: the tower, the policy of one headset and the value of another."""
+    """The arguments of a native network: the tower, the policy of one headset and the value of another."""
     architecture = weights.architecture
     head = f"headsets.{policy}"
-    blocks: list[tuple[Whole, Whole, Any]] = []
+    blocks: list[tuple[Quantised, Quantised, Any]] = []
     scales = [np.float32(1)]  # of what goes into each block; the planes are zeros and ones
     for name in (*(f"tower.{i}" for i in range(architecture.n_depth)), f"{head}.policy_block"):
         within, after = (scale_and_zero(*ranges[f"{name}.{node}.relu"])[0] for node in ("first", "sum"))
@@ -97,7 +97,7 @@ def rounded(weights: Weights, policy: str, value: str, ranges: Ranges) -> tuple[
     )
 
 
-def convolution(weight: Floats, bias: Floats, scale_in: np.float32, scale_out: np.float32) -> Whole:
+def convolution(weight: Floats, bias: Floats, scale_in: np.float32, scale_out: np.float32) -> Quantised:
     """int8[outputs, inputs, height, width], and what makes bytes of its sums."""
     whole, scale = rounded_weights(weight)
     return whole, (scale * scale_in / scale_out).astype(np.float32), (bias / scale_out).astype(np.float32)

@@ -1,7 +1,7 @@
-"""What a network in eight bits is made of: convolutions with their normalisation folded in, and their whole numbers.
+"""Quantisation of a network: normalisation folded into convolutions, and activations and weights as integers.
 
-For a value x stands the byte x / scale + zero, from 0 to 255; for a weight w the signed byte w / scale, each output
-channel with a scale of its own.
+An activation x is stored as the byte x / scale + zero, from 0 to 255; a weight w as the signed byte w / scale, with one
+scale for each output channel.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Ranges = Mapping[str, tuple[float, float]]  # the least and the largest value th
 
 
 def ranges_of(weights: Weights) -> Ranges | None:
-    """What the header says; None where nothing was measured."""
+    """The calibrated ranges in the header; None where there are none."""
     text = weights.about.get(KEY)
     if text is None:
         return None
@@ -44,7 +44,7 @@ def folded(weights: Weights, name: str) -> tuple[Floats, Floats]:
 
 
 def rounded_weights(weight: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """The whole numbers of a convolution, and the scale of each output channel."""
+    """The integers of a convolution, and the scale of each output channel."""
     scale = np.maximum(np.abs(weight).max(axis=(1, 2, 3)), 1e-9).astype(np.float32) / 127
     return np.rint(weight / scale[:, None, None, None]).astype(np.int8), scale
 

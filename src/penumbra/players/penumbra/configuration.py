@@ -3,7 +3,7 @@
     preset = "penumbra"       # what we ship, or a variant of the paper: mixture, tree, cache, network or simple
     evaluator = "network"     # or "heuristic": material and captures, without weights
     weights = "my.safetensors"  # or "lite" or "full", which come with the program; left out, full on cuda, else lite
-    device = "auto"           # cpu, cpu32 (no eight bits), cuda, auto, or "unix:SOCKET" of an inference process
+    device = "auto"           # cpu, cpu32 (no eight bits), cuda, auto, or "unix:SOCKET" of an inference server
     seconds = 2.0             # for each step; left out, a share of what the clock allows
     nodes = 10000             # evaluations for each step, instead of seconds; b and n_particles shrink to suit
     policy = "Top"            # the headset of our policy π; left out, the preset's
