@@ -69,6 +69,38 @@ export class BotChoice {
 
 export const clockChoice = (): HTMLSelectElement => select(CLOCKS);
 
+/** A form that starts a game; what the server refuses stands under its button. */
+export function setupForm(
+  title: string,
+  lead: string,
+  fields: HTMLElement[],
+  startGame: () => Promise<void>,
+): HTMLElement {
+  const fault = make("p", { class: "fault", role: "alert" });
+  const start = make("button", { type: "submit", class: "primary" }, "Start the game");
+  const form = make(
+    "form",
+    { class: "card setup" },
+    make("h1", {}, title),
+    make("p", { class: "lead" }, lead),
+    ...fields,
+    start,
+    fault,
+  );
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    start.disabled = true;
+    fault.textContent = "";
+    try {
+      await startGame();
+    } catch (error) {
+      fault.textContent = error instanceof Refused ? `The game could not be started: ${error.message}.` : String(error);
+      start.disabled = false;
+    }
+  });
+  return form;
+}
+
 export function playSetup(about: About): Page {
   const bot = new BotChoice(about, "Opponent", "penumbra");
   let color: WantedColor = "white";
@@ -83,36 +115,15 @@ export function playSetup(about: About): Page {
     (value) => (color = value),
   );
   const clock = clockChoice();
-  const fault = make("p", { class: "fault", role: "alert" });
-  const start = make("button", { type: "submit", class: "primary" }, "Start the game");
-  const form = make(
-    "form",
-    { class: "card setup" },
-    make("h1", {}, "Play"),
-    make(
-      "p",
-      { class: "lead" },
-      "You do not see your opponent's pieces. Each turn you first look at one 3×3 window, then move.",
-    ),
-    bot.element,
-    labelled("Your colour", colors),
-    field("Clock", clock),
-    start,
-    fault,
-  );
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    start.disabled = true;
-    fault.textContent = "";
-    try {
+  const form = setupForm(
+    "Play",
+    "You do not see your opponent's pieces. Each turn you first look at one 3×3 window, then move.",
+    [bot.element, labelled("Your colour", colors), field("Clock", clock)],
+    async () => {
       const wish = { mode: "play", opponent: bot.value, color, clock: clockOf(clock.value) };
-      const { game } = await post<{ game: string }>("/api/games", wish);
-      go(`#/play/${game}`);
-    } catch (error) {
-      fault.textContent = error instanceof Refused ? `The game could not be started: ${error.message}.` : String(error);
-      start.disabled = false;
-    }
-  });
+      go(`#/play/${(await post<{ game: string }>("/api/games", wish)).game}`);
+    },
+  );
   return { element: make("div", { class: "narrow" }, form, ongoingGames(), rules()), destroy: () => undefined };
 }
 

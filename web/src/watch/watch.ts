@@ -1,12 +1,11 @@
 // Two programs, watched: both views and the truth as the game goes on, with pause and single steps.
 
-import { make, select } from "../elements";
+import { field, make, select } from "../elements";
 import { ClockFace } from "../clock";
 import { type Page, go } from "../page";
 import type { About, WatchGreeting, WatchMessage, WatchState } from "../protocol";
-import { GameSocket, Refused, post } from "../server";
-import { BotChoice, clockChoice, clockOf } from "../play/setup";
-import { field } from "../elements";
+import { GameSocket, post } from "../server";
+import { BotChoice, clockChoice, clockOf, setupForm } from "../play/setup";
 import { Boards } from "../review/boards";
 import { thoughtView } from "../review/analysis_panel";
 import { Curves } from "../review/curves";
@@ -17,30 +16,15 @@ export function watchSetup(about: About): Page {
   const white = new BotChoice(about, "White", "penumbra");
   const black = new BotChoice(about, "Black", "strange-fish-2");
   const clock = clockChoice();
-  const fault = make("p", { class: "fault", role: "alert" });
-  const start = make("button", { type: "submit", class: "primary" }, "Start the game");
-  const form = make(
-    "form",
-    { class: "card setup" },
-    make("h1", {}, "Watch"),
-    make("p", { class: "lead" }, "Two programs play; you see the truth, and what each of them can know."),
-    white.element,
-    black.element,
-    field("Clock", clock),
-    start,
-    fault,
-  );
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    start.disabled = true;
-    try {
+  const form = setupForm(
+    "Watch",
+    "Two programs play; you see the truth, and what each of them can know.",
+    [white.element, black.element, field("Clock", clock)],
+    async () => {
       const wish = { mode: "watch", white: white.value, black: black.value, clock: clockOf(clock.value), seconds: 0.8 };
       go(`#/watch/${(await post<{ game: string }>("/api/games", wish)).game}`);
-    } catch (error) {
-      fault.textContent = error instanceof Refused ? error.message : String(error);
-      start.disabled = false;
-    }
-  });
+    },
+  );
   return { element: make("div", { class: "narrow" }, form), destroy: () => undefined };
 }
 
