@@ -16,15 +16,15 @@ from penumbra.players.penumbra.configuration import Configuration
 from penumbra.server import connection
 from penumbra.server.application import ServerSettings, make_app
 from penumbra.server.assistance import Assistant
-from penumbra.server.bot_client import RoomLost, Thinking
-from penumbra.server.bot_process import AssistantRoom, BotRoom
+from penumbra.server.bot_client import BotClient, Missing
+from penumbra.server.bot_process import AssistantSpec, BotSpec
 from penumbra.server.lobby import Lobby
 
 BASE = "http://localhost"
 Turn = tuple[int | None, int]  # the square sensed and the action, as the bot sees them
 
 
-class ScriptedThinking(Thinking):
+class ScriptedBots(BotClient):
     """Bots play `turns`, one after the other; assistants and jobs are the real ones, without a process."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
@@ -35,14 +35,14 @@ class ScriptedThinking(Thinking):
     def prepare(self) -> None:
         """There is no process."""
 
-    async def open(self, key: str, room: BotRoom | AssistantRoom) -> None:
-        if isinstance(room, AssistantRoom):
-            self.assistants[key] = room.open()
+    async def open(self, key: str, spec: BotSpec | AssistantSpec) -> None:
+        if isinstance(spec, AssistantSpec):
+            self.assistants[key] = spec.open()
 
     async def call(self, key: str, method: str, *arguments: Any) -> Any:
         if method == "report":
             if key not in self.assistants:
-                raise RoomLost(key)
+                raise Missing(key)
             return self.assistants[key].report(*arguments)
         if not self.turns and method != "moved":
             await asyncio.Future()  # thinks for ever
@@ -52,7 +52,7 @@ class ScriptedThinking(Thinking):
             return self.turns.pop(0)[1], 0, None
         return None
 
-    async def close_room(self, key: str) -> None:
+    async def close(self, key: str) -> None:
         self.assistants.pop(key, None)
 
     async def stream(self, job: Callable[..., Iterator[Any]], *arguments: Any) -> AsyncIterator[Any]:
@@ -69,7 +69,7 @@ def identify() -> Callable[[], str]:
 @contextlib.contextmanager
 def server(folder: Path, turns: Sequence[Turn] = (), most: int = 4, burst: int = 100_000) -> Iterator[TestClient]:
     """A server with fixed ids, on which no time passes; a page may send `burst` messages at once."""
-    lobby = Lobby(folder, ScriptedThinking(turns), Configuration(), most, now=lambda: 0.0, new_id=identify())
+    lobby = Lobby(folder, ScriptedBots(turns), Configuration(), most, now=lambda: 0.0, new_id=identify())
     with (
         patch.object(connection, "BURST", burst),
         TestClient(make_app(ServerSettings(folder), lobby), base_url=BASE) as client,

@@ -17,7 +17,7 @@ from penumbra.server.application import ServerSettings, make_app
 from penumbra.server.connection import LONGEST, PATIENCE, Connection
 from penumbra.server.lobby import Lobby
 from penumbra.server.messages import NewPlay, Sense, Side
-from tests.server.scripted import BASE, ScriptedThinking, Turn, new_game, page, server
+from tests.server.scripted import BASE, ScriptedBots, Turn, new_game, page, server
 from tests.support import DATA
 
 PASSES: list[Turn] = [(0, PASS)] * 60
@@ -145,7 +145,7 @@ def test_what_happens_after_a_greeting_is_not_in_it(tmp_path: Path) -> None:
             written.append(text)
 
     async def run() -> None:
-        lobby = Lobby(tmp_path, ScriptedThinking(PASSES), Configuration(), 1)
+        lobby = Lobby(tmp_path, ScriptedBots(PASSES), Configuration(), 1)
         game = await lobby.create(NewPlay(mode="play", opponent=Side(player="random"), color="white"))
         connection = asyncio.create_task(Connection(cast(WebSocket, Socket()), game).run())
         await asyncio.sleep(0)  # the greeting is queued, and nothing written yet

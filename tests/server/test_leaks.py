@@ -20,7 +20,7 @@ from penumbra.players.opponents.hunter import Hunter
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.rbc.actions import SQUARE_NAMES, code_to_uci, view, view_code
 from penumbra.rbc.player_view import color_name
-from penumbra.server.human_game import PlayedGame
+from penumbra.server.human_game import HumanGame
 from tests.server.other_histories import Story, other_history, play
 from tests.server.scripted import new_game, page, server
 
@@ -94,8 +94,8 @@ def test_the_browser_is_sent_the_same_whatever_the_hidden_position_is(tmp_path: 
     assert mine == theirs
 
 
-def leaked(fact: Callable[[PlayedGame], Any]) -> Callable[[PlayedGame], dict[str, Any]]:
-    honest = PlayedGame.state
+def leaked(fact: Callable[[HumanGame], Any]) -> Callable[[HumanGame], dict[str, Any]]:
+    honest = HumanGame.state
     return lambda game: honest(game) | {"leak": fact(game)}
 
 
@@ -110,6 +110,6 @@ def leaked(fact: Callable[[PlayedGame], Any]) -> Callable[[PlayedGame], dict[str
 )
 def test_a_leak_would_be_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fact: Callable[..., Any]) -> None:
     """The same comparison with a server that tells too much."""
-    monkeypatch.setattr(PlayedGame, "state", leaked(fact))
+    monkeypatch.setattr(HumanGame, "state", leaked(fact))
     story, other = stories(4, True)
     assert traffic(tmp_path / "a", story, True) != traffic(tmp_path / "b", other, True)

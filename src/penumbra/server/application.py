@@ -24,7 +24,7 @@ from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.player_view import PROTOCOL
 from penumbra.rbc.synopsis import PLANES
 from penumbra.server import bots, jobs
-from penumbra.server.bot_client import Failed, Thinking
+from penumbra.server.bot_client import BotClient, Failed
 from penumbra.server.connection import Allowance, Connection
 from penumbra.server.lobby import Lobby
 from penumbra.server.messages import Refusal, Strength, parse_analyse, parse_new_game
@@ -60,12 +60,12 @@ class ServerSettings:
 
 def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     """The application; `lobby` can be given by tests."""
-    games = lobby or Lobby(settings.folder, Thinking(), settings.configuration, settings.most_games)
+    games = lobby or Lobby(settings.folder, BotClient(), settings.configuration, settings.most_games)
     new_games = Allowance(*NEW_GAMES)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        games.thinking.prepare()
+        games.client.prepare()
         yield
         await games.close()
 
@@ -143,7 +143,7 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     @app.post("/api/review")
     async def review(request: Request) -> Response:
         record = jobs.parse_game(await _body(request, LARGEST_GAME))
-        return _lines(jobs.review(games.thinking, record))
+        return _lines(jobs.review(games.client, record))
 
     @app.post("/api/analyse")
     async def analyse(request: Request) -> Response:
@@ -151,7 +151,7 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
         record = jobs.parse_game(json.dumps(wish.game).encode())
         strength = wish.strength if wish.strength != Strength() else Strength(seconds=1.0)
         configuration = bots.analyst(wish.preset, strength, settings.configuration)
-        return _lines(jobs.analyse(games.thinking, record, configuration, wish.turn, wish.player))
+        return _lines(jobs.analyse(games.client, record, configuration, wish.turn, wish.player))
 
     if STATIC.is_dir():
         app.mount("/", StaticFiles(directory=STATIC, html=True))

@@ -1,4 +1,4 @@
-"""The server's end of the thinking process: requests as coroutines, jobs as streams.
+"""The server's end of the bot process: requests as coroutines, analyses as streams.
 
 A process that dies is replaced by a new one when it is next needed.
 """
@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from penumbra.server.bot_process import AssistantRoom, BotRoom, run
+from penumbra.server.bot_process import AssistantSpec, BotSpec, run
 from penumbra.server.messages import Refusal
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 LEAST_THREADS = 4  # bots that may think at the same time: a quick one need not wait for two slow ones
 
 
-class RoomLost(Exception):
+class Missing(Exception):
     """The process does not hold what was asked for, because it is a new one."""
 
 
@@ -33,7 +33,7 @@ class Failed(Exception):
     """What was asked for raised an exception."""
 
 
-class Thinking:
+class BotClient:
     """Starts its process when it is first needed, or when told to. All methods belong to one event loop."""
 
     def __init__(self) -> None:
@@ -47,15 +47,15 @@ class Thinking:
         if self._pipe is None:
             self._start()
 
-    async def open(self, key: str, room: BotRoom | AssistantRoom) -> None:
-        """Makes a room, in place of any other under that key."""
-        await self._request("open", key, room)
+    async def open(self, key: str, spec: BotSpec | AssistantSpec) -> None:
+        """Makes a bot or an assistant, in place of any other under that key."""
+        await self._request("open", key, spec)
 
     async def call(self, key: str, method: str, *arguments: Any) -> Any:
-        """Calls a method of what is in a room."""
+        """Calls a method of what is under that key."""
         return await self._request("call", key, method, *arguments)
 
-    async def close_room(self, key: str) -> None:
+    async def close(self, key: str) -> None:
         await self._request("close", key)
 
     async def stream(self, job: Callable[..., Iterator[Any]], *arguments: Any) -> AsyncIterator[Any]:
@@ -97,7 +97,7 @@ class Thinking:
         finally:
             self._waiting.pop(number, None)
         if kind == "missing":
-            raise RoomLost(value)
+            raise Missing(value)
         if kind == "failed":
             raise Failed(value)
         return value
@@ -119,7 +119,7 @@ class Thinking:
         context = multiprocessing.get_context("spawn")
         pipe, theirs = context.Pipe()
         threads = max(LEAST_THREADS, os.cpu_count() or 1)
-        self._process = context.Process(target=run, args=(theirs, threads), daemon=True, name="penumbra-thinking")
+        self._process = context.Process(target=run, args=(theirs, threads), daemon=True, name="penumbra-bots")
         self._process.start()
         theirs.close()
         self._pipe = pipe
@@ -135,10 +135,10 @@ class Thinking:
         """The process at the other end has ended: whoever waits for it is told so; the next request starts another."""
         if pipe is self._pipe:
             self.stop()
-            log.warning("the thinking process has ended; there will be a new one")
+            log.warning("the bot process has ended; there will be a new one")
         for asked, answers in self._waiting.values():
             if asked is pipe:
-                answers.put_nowait(("missing", "the thinking process has ended"))
+                answers.put_nowait(("missing", "the bot process has ended"))
 
 
 def _read(

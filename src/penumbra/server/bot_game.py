@@ -16,7 +16,7 @@ from penumbra.server.messages import Message, Pace, Refusal, Step
 TOP_ACTIONS = 8  # of a thought
 
 
-class WatchedGame(LiveGame):
+class BotGame(LiveGame):
     """Steps are shown as a review shows them. While nobody watches, or a step waits to be taken, no clock runs."""
 
     def __init__(self, *arguments: Any, paused: bool = False, seconds: float = 0.5, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""The thinking process: every bot of every game, every tracker that assists, every analysis; one process for all.
+"""The bot process: every bot of every game, every tracker that assists, every analysis; one process for all.
 
 It serves the server's requests in threads. The native core and the evaluators do their work outside Python's lock, and
 whatever the bots share, such as the weights of a network, is in memory once. It runs at a lower priority than the
@@ -32,7 +32,7 @@ NICENESS = 5
 
 
 @dataclass(frozen=True)
-class BotRoom:
+class BotSpec:
     """A bot in one game: enough to make it, and to make it again."""
 
     name: str
@@ -62,7 +62,7 @@ class BotRoom:
 
 
 @dataclass(frozen=True)
-class AssistantRoom:
+class AssistantSpec:
     """The tracker that assists one side of a game."""
 
     color: bool
@@ -105,17 +105,17 @@ class Bot:
         return recorded[-1] if recorded else None
 
 
-class _NoRoom(Exception):
+class _Missing(Exception):
     """There is nothing under this key: the process is younger than the game."""
 
 
-class _Rooms:
+class BotProcess:
     """What the process holds, by key, and the requests under way."""
 
     def __init__(self, pipe: Connection, threads: int) -> None:
         self._pipe = pipe
         self._sending = threading.Lock()
-        self._rooms: dict[str, Any] = {}
+        self._held: dict[str, Any] = {}
         self._cancelled: set[int] = set()
         self._players = ThreadPoolExecutor(threads, "penumbra-bot")
         self._jobs = ThreadPoolExecutor(1, "penumbra-job")
@@ -132,24 +132,24 @@ class _Rooms:
                 else:
                     self._players.submit(self._answer, number, getattr(self, what), *arguments)
 
-    def open(self, key: str, room: BotRoom | AssistantRoom) -> None:
+    def open(self, key: str, spec: BotSpec | AssistantSpec) -> None:
         self.close(key)
-        self._rooms[key] = room.open()
+        self._held[key] = spec.open()
 
     def call(self, key: str, method: str, *arguments: Any) -> Any:
-        if key not in self._rooms:
-            raise _NoRoom(key)
-        return getattr(self._rooms[key], method)(*arguments)
+        if key not in self._held:
+            raise _Missing(key)
+        return getattr(self._held[key], method)(*arguments)
 
     def close(self, key: str) -> None:
-        room = self._rooms.pop(key, None)
-        if room is not None:
-            room.close()
+        held = self._held.pop(key, None)
+        if held is not None:
+            held.close()
 
     def _answer(self, number: int, call: Callable[..., Any], *arguments: Any) -> None:
         try:
             self._send(number, "answer", call(*arguments))
-        except _NoRoom as missing:
+        except _Missing as missing:
             self._send(number, "missing", str(missing))
         except Exception as error:
             log.exception("a request failed")
@@ -180,5 +180,5 @@ def run(pipe: Connection, threads: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when it is over
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
-    _Rooms(pipe, threads).serve()
+    BotProcess(pipe, threads).serve()
     os._exit(0)  # threads that still think have nobody to answer to

@@ -8,13 +8,13 @@ from typing import Any
 from penumbra.core import MOVE, SENSE, START_FEN
 from penumbra.rbc.actions import parse_square, view
 from penumbra.rbc.player_view import PROTOCOL, color_name, listed_moves, request_code
-from penumbra.server.bot_client import Failed, RoomLost
-from penumbra.server.bot_process import AssistantRoom
+from penumbra.server.bot_client import Failed, Missing
+from penumbra.server.bot_process import AssistantSpec
 from penumbra.server.live_game import LiveGame
 from penumbra.server.messages import Assist, Message, Move, Refusal, Resign, Sense
 
 
-class PlayedGame(LiveGame):
+class HumanGame(LiveGame):
     """All that is sent is made of the person's own teller, of whose turn it is, and of the clocks."""
 
     _assisting: asyncio.Task[None] | None = None
@@ -90,8 +90,8 @@ class PlayedGame(LiveGame):
 
     # -- assistance
 
-    def rooms(self) -> list[str]:
-        return [*super().rooms(), self._assistant] if self._reported else super().rooms()
+    def keys(self) -> list[str]:
+        return [*super().keys(), self._assistant] if self._reported else super().keys()
 
     @property
     def _assistant(self) -> str:
@@ -110,13 +110,13 @@ class PlayedGame(LiveGame):
                 told = len(observations)
                 try:
                     new = tuple(observations[self._reported : told])
-                    report = await self.thinking.call(self._assistant, "report", new)
-                except RoomLost:
-                    await self.thinking.open(self._assistant, AssistantRoom(self.color, START_FEN, ()))
+                    report = await self.client.call(self._assistant, "report", new)
+                except Missing:
+                    await self.client.open(self._assistant, AssistantSpec(self.color, START_FEN, ()))
                     self._reported = 0
                     continue
                 self._reported = told
-        except (RoomLost, Failed):
+        except (Missing, Failed):
             report = {"states": None, "complete": False, "pieces": {}}
         if self._assisted:
             self.send_all({"type": "assistance", **report})

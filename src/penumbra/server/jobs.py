@@ -1,4 +1,4 @@
-"""Games that are over: read from files and from the archive, reviewed, and analysed in the thinking process."""
+"""Games that are over: read from files and from the archive, reviewed, and analysed in the bot process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.player_view import ColorName, color_name
 from penumbra.review import frames as reviews
 from penumbra.review.analysis import analyse_as
-from penumbra.server.bot_client import Thinking
+from penumbra.server.bot_client import BotClient
 from penumbra.server.messages import Refusal
 
 PAGE = 100  # games of the archive in one answer
@@ -29,22 +29,22 @@ def parse_game(text: bytes) -> GameRecord:
         raise Refusal("bad game", str(error)) from None
 
 
-async def review(thinking: Thinking, record: GameRecord) -> AsyncIterator[dict[str, Any]]:
+async def review(client: BotClient, record: GameRecord) -> AsyncIterator[dict[str, Any]]:
     """The header of a review, then its steps."""
     yield reviews.header(record)
-    async for step in thinking.stream(reviews.steps_of, record.to_bytes()):
+    async for step in client.stream(reviews.steps_of, record.to_bytes()):
         yield step
 
 
 async def analyse(
-    thinking: Thinking,
+    client: BotClient,
     record: GameRecord,
     configuration: Configuration,
     turn: int | None,
     player: ColorName | None,
 ) -> AsyncIterator[dict[str, Any]]:
     """What Penumbra makes of the steps asked for; those of one turn come with its planes and beliefs."""
-    async for step in thinking.stream(_analysis, record.to_bytes(), configuration, turn, player):
+    async for step in client.stream(_analysis, record.to_bytes(), configuration, turn, player):
         yield step
 
 

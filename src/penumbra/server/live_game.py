@@ -1,6 +1,6 @@
 """A game being played: the true game, its clocks and its log, and the bots' turns.
 
-`PlayedGame` and `WatchedGame` say who hears what; here nobody does. Every step is in the log before anyone hears of it.
+`HumanGame` and `BotGame` say who hears what; here nobody does. Every step is in the log before anyone hears of it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from penumbra.rbc.actions import (
 )
 from penumbra.rbc.observations import Moved, Sensed
 from penumbra.rbc.player_view import Teller, color_name, request_code
-from penumbra.server.bot_client import Failed, RoomLost, Thinking
-from penumbra.server.bot_process import BotRoom
+from penumbra.server.bot_client import BotClient, Failed, Missing
+from penumbra.server.bot_process import BotSpec
 from penumbra.server.clocks import Clocks
 from penumbra.server.game_log import GameLog, Setup, SideSetup, Story
 from penumbra.server.messages import Message, Refusal
@@ -52,7 +52,7 @@ class LiveGame:
         self,
         setup: Setup,
         game_log: GameLog,
-        thinking: Thinking,
+        client: BotClient,
         configurations: dict[bool, Configuration],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -63,7 +63,7 @@ class LiveGame:
         self.clocks = Clocks(setup.seconds, setup.increment, now)
         self.tellers = {color: Teller(color, START_FEN) for color in (True, False)}
         self.result: dict[str, Any] | None = None
-        self.thinking = thinking
+        self.client = client
         self._log = game_log
         self._configurations = configurations
         self._bots: asyncio.Task[None] | None = None
@@ -98,9 +98,9 @@ class LiveGame:
         self.listeners.add(listener)
         listener.send(self.greeting())
 
-    def rooms(self) -> list[str]:
-        """What the thinking process holds for this game."""
-        return [self._room(color) for color in self._configurations]
+    def keys(self) -> list[str]:
+        """What the bot process holds for this game."""
+        return [self._key(color) for color in self._configurations]
 
     # -- what it is
 
@@ -156,8 +156,8 @@ class LiveGame:
         if self._bots is not None:
             self._bots.cancel()
         self.hold_clock()
-        for room in self.rooms():
-            await self.thinking.close_room(room)
+        for key in self.keys():
+            await self.client.close(key)
 
     def finish(self, winner: bool | None, reason: str) -> None:
         """Ends the game for a reason that the board does not show."""
@@ -291,8 +291,8 @@ class LiveGame:
             try:
                 if tries:
                     await self._open(color, known)
-                return await self.thinking.call(self._room(color), method, *arguments)
-            except RoomLost:
+                return await self.client.call(self._key(color), method, *arguments)
+            except Missing:
                 continue
             except Failed as error:
                 raise Forfeit(str(error)) from None
@@ -301,7 +301,7 @@ class LiveGame:
     async def _open(self, color: bool, known: int) -> None:
         side = self.setup.side(color)
         assert side.player is not None
-        room = BotRoom(
+        spec = BotSpec(
             side.player,
             self.setup.seed + color,
             self._configurations[color],
@@ -311,9 +311,9 @@ class LiveGame:
             tuple(self.tellers[color].observations[:known]),
             thoughts=self.setup.person is None,
         )
-        await self.thinking.open(self._room(color), room)
+        await self.client.open(self._key(color), spec)
 
-    def _room(self, color: bool) -> str:
+    def _key(self, color: bool) -> str:
         return f"{self.setup.id}:{color_name(color)}"
 
     def send_all(self, message: dict[str, Any]) -> None:

@@ -14,10 +14,10 @@ from typing import Any
 
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.server import bots
-from penumbra.server.bot_client import Thinking
-from penumbra.server.bot_game import WatchedGame
+from penumbra.server.bot_client import BotClient
+from penumbra.server.bot_game import BotGame
 from penumbra.server.game_log import GameLog, Setup, SideSetup
-from penumbra.server.human_game import PlayedGame
+from penumbra.server.human_game import HumanGame
 from penumbra.server.live_game import LiveGame
 from penumbra.server.messages import Clock, NewGame, NewPlay, NewWatch, Refusal, Side, Strength
 
@@ -33,14 +33,14 @@ class Lobby:
     def __init__(
         self,
         folder: Path,
-        thinking: Thinking,
+        client: BotClient,
         configuration: Configuration,
         most: int,
         now: Callable[[], float] = time.monotonic,
         new_id: Callable[[], str] = lambda: secrets.token_urlsafe(16),
     ) -> None:
         self.folder = folder
-        self.thinking = thinking
+        self.client = client
         self.awake: dict[str, LiveGame] = {}  # the one used longest ago first
         self._configuration = configuration
         self._most = most
@@ -61,7 +61,7 @@ class Lobby:
         game_log = GameLog(self.folder / f"{setup.id}.jsonl")
         game_log.create(setup)
         game = self._wake(setup, game_log)
-        if isinstance(game, WatchedGame) and isinstance(wish, NewWatch):
+        if isinstance(game, BotGame) and isinstance(wish, NewWatch):
             game.paused, game.seconds = wish.paused, wish.seconds
         game.start()
         return game
@@ -104,7 +104,7 @@ class Lobby:
         for game in list(self.awake.values()):
             await game.stop()
         self.awake.clear()
-        self.thinking.stop()
+        self.client.stop()
 
     async def _make_room(self) -> None:
         """Puts the game to sleep that nobody has used for longest; if all are in use, there is no room."""
@@ -136,7 +136,7 @@ class Lobby:
             for color, side in ((True, setup.white), (False, setup.black))
             if side.player is not None
         }
-        kind = WatchedGame if setup.person is None else PlayedGame
-        game = kind(setup, game_log, self.thinking, configurations, now=self._now)
+        kind = BotGame if setup.person is None else HumanGame
+        game = kind(setup, game_log, self.client, configurations, now=self._now)
         self.awake[setup.id] = game
         return game

@@ -1,4 +1,4 @@
-"""The thinking process: bots in games with clocks, games that are watched, bots that fail, a process that dies."""
+"""The bot process: bots in games with clocks, games that are watched, bots that fail, a process that dies."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from penumbra.core import START_FEN
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
 from penumbra.review import frames
-from penumbra.server.bot_client import Failed, RoomLost, Thinking
-from penumbra.server.bot_process import BotRoom
+from penumbra.server.bot_client import BotClient, Failed, Missing
+from penumbra.server.bot_process import BotSpec
 from penumbra.server.live_game import LiveGame
 from penumbra.server.lobby import Lobby
 from penumbra.server.messages import Move, NewPlay, NewWatch, Refusal, Sense, Side, Step
@@ -45,7 +45,7 @@ async def until(happens: Callable[[], bool]) -> None:
 
 def in_lobby(folder: Path, test: Callable[[Lobby], Awaitable[None]]) -> None:
     async def run() -> None:
-        lobby = Lobby(folder, Thinking(), Configuration(nodes=60, ponder=False), most=4)
+        lobby = Lobby(folder, BotClient(), Configuration(nodes=60, ponder=False), most=4)
         try:
             await test(lobby)
         finally:
@@ -67,13 +67,13 @@ def test_a_bot_goes_on_after_the_death_of_its_process(tmp_path: Path) -> None:
         game = await lobby.create(NewPlay(mode="play", opponent=Side(player="penumbra"), color="white"))
         await play_turn(game, "a2a3")
         await until(lambda: game.game.plies == 2)
-        process = lobby.thinking._process
+        process = lobby.client._process
         assert process is not None and process.pid is not None
         os.kill(process.pid, signal.SIGKILL)
         await play_turn(game, "b2b3")
         await until(lambda: game.game.plies == 4)
         assert not game.over
-        assert lobby.thinking._process is not process
+        assert lobby.client._process is not process
 
     in_lobby(tmp_path, test)
 
@@ -137,22 +137,22 @@ def test_a_bot_that_fails_loses_its_game_and_no_other(tmp_path: Path) -> None:
 
 def test_a_bot_made_again_knows_what_it_was_told() -> None:
     observations = (OpponentMoved(None), Sensed(None, ()), Moved(0, 0, None))
-    room = BotRoom("hunter", 1, Configuration(), True, START_FEN, "Person", observations, thoughts=False)
+    spec = BotSpec("hunter", 1, Configuration(), True, START_FEN, "Person", observations, thoughts=False)
 
     async def run() -> None:
-        thinking = Thinking()
+        client = BotClient()
         try:
-            with pytest.raises(RoomLost):
-                await thinking.call("a", "sense", None, None)
-            await thinking.open("a", room)
-            square, thought = await thinking.call("a", "sense", None, None)
+            with pytest.raises(Missing):
+                await client.call("a", "sense", None, None)
+            await client.open("a", spec)
+            square, thought = await client.call("a", "sense", None, None)
             assert square in range(64) and thought is None
             with pytest.raises(Failed, match="AttributeError"):
-                await thinking.call("a", "dance")
+                await client.call("a", "dance")
             with pytest.raises(Refusal):
-                async for _ in thinking.stream(frames.steps_of, b"no record"):
+                async for _ in client.stream(frames.steps_of, b"no record"):
                     pass
         finally:
-            thinking.stop()
+            client.stop()
 
     asyncio.run(run())
