@@ -1,4 +1,4 @@
-"""The documents: their Python runs, their links lead somewhere, every page is found, and the table of planes is the list."""
+"""The documents: their Python runs, their links resolve, every page is linked, and the table of planes is right."""
 
 import re
 from pathlib import Path
