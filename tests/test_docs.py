@@ -1,5 +1,6 @@
 """The documents: their Python runs, their links resolve, every page is linked, and the table of planes is right."""
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tests.support import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
+DIARY = DOCS / "results"  # quotes commands as they were run, whatever the modules are called today
 INDEX, README = DOCS / "index.md", ROOT / "README.md"
 WRITTEN = [*PAGES, README, ROOT / "CHANGELOG.md"]
 
@@ -30,6 +32,12 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
 def test_every_page_is_linked(start: Path) -> None:
     linked = {file for file, _ in links(start)}
     assert [name_of(page) for page in PAGES if page not in linked and page != start] == []
+
+
+@pytest.mark.parametrize("page", [page for page in WRITTEN if DIARY not in page.parents], ids=name_of)
+def test_the_modules_that_a_page_runs_exist(page: Path) -> None:
+    for module in re.findall(r"python -m ([\w.]+)", page.read_text()):
+        assert importlib.util.find_spec(module), f"{name_of(page)}: {module}"
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "```python" in page.read_text()], ids=name_of)
