@@ -1,6 +1,8 @@
-"""The documents: their Python runs, their pictures exist, and the table of planes is the list of planes."""
+"""The documents: their Python runs, their links resolve, every page is linked, and the table of planes is right."""
 
+import importlib.util
 import re
+from pathlib import Path
 
 import pytest
 
@@ -8,16 +10,50 @@ from penumbra.rbc.synopsis import PLANES
 from tests.support import ROOT
 
 DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+DIARY = DOCS / "results"  # quotes commands as they were run, whatever the modules are called today
+INDEX, README = DOCS / "index.md", ROOT / "README.md"
+WRITTEN = [*PAGES, README, ROOT / "CHANGELOG.md"]
 
 
-@pytest.mark.parametrize("page", ["synopsis.md", "rules.md", "server.md", "reproduction.md"])
-def test_the_python_of_a_page_runs_and_its_links_lead_somewhere(page: str) -> None:
-    text = (DOCS / page).read_text()
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=name_of)
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    for file, anchor in links(page):
+        assert file.exists(), f"{name_of(page)}: {file}"
+        if anchor:
+            assert anchor in anchors(file), f"{name_of(page)}: {name_of(file)}#{anchor}"
+
+
+@pytest.mark.parametrize("start", [INDEX, README], ids=name_of)
+def test_every_page_is_linked(start: Path) -> None:
+    linked = {file for file, _ in links(start)}
+    assert [name_of(page) for page in PAGES if page not in linked and page != start] == []
+
+
+@pytest.mark.parametrize("page", [page for page in WRITTEN if DIARY not in page.parents], ids=name_of)
+def test_the_modules_that_a_page_runs_exist(page: Path) -> None:
+    for module in re.findall(r"python -m ([\w.]+)", page.read_text()):
+        assert importlib.util.find_spec(module), f"{name_of(page)}: {module}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "```python" in page.read_text()], ids=name_of)
+def test_the_python_of_a_page_runs_in_order(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+    for block in python_blocks(page):
         exec(compile(block, page, "exec"), names)
-    for target in re.findall(r"\]\(([^)#]+)\)", text):
-        assert (DOCS / target).is_file(), target
+
+
+@pytest.mark.parametrize("number", range(len(re.findall("```python", README.read_text()))))
+def test_each_python_block_of_the_readme_runs_alone(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(python_blocks(README)[number], README, "exec"), {})
 
 
 def test_the_table_of_planes_has_every_plane_once() -> None:
@@ -28,6 +64,28 @@ def test_the_table_of_planes_has_every_plane_once() -> None:
     assert len(single) > 20
     for number, name in single.items():
         assert PLANES[number].name.lower() == name
+
+
+def links(page: Path) -> list[tuple[Path, str]]:
+    """The relative links of a page outside its code: the file, and the anchor in it or nothing."""
+    prose = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
+    found = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if not re.match(r"[a-z]+:", target):
+            file, _, anchor = target.partition("#")
+            found.append(((page.parent / file).resolve() if file else page, anchor))
+    return found
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings as GitHub makes them; of repeated headings the first one's."""
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def python_blocks(page: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
 
 
 def numbers_of(cell: str) -> list[int]:

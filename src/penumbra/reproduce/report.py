@@ -21,19 +21,19 @@ LARGEST_FIRST = tuple(reversed(SCALES))
 INTRODUCTION = """# The paper's tables and figures, ours beside the paper's
 
 Each section is the output of one command; `penumbra report` collects them here. Our games are not the paper's: its
-opponents were the public programs of 2019 and 2020, ours are our own kinds after them and a few hundred public games,
+opponents were the public programs of 2019 and 2020, ours are players built after them and a few hundred public games,
 and no network of ours has been trained for as long as the paper's. So numbers differ, and the question is which of the
-paper's statements hold. *Cannot be told* means that what was measured at this scale would come about by chance too, or
+paper's statements hold. *Cannot be told* means that what was measured at this scale could also be due to chance, or
 that there is nothing to compare.
 
 ```sh
-penumbra reproduce all --scale smoke          # everything, on two cores: that it works
-penumbra reproduce all --scale paper          # what the paper did; each says first what it costs
+penumbra reproduce all --scale smoke          # a check that everything works, on two cores
+penumbra reproduce all --scale paper          # at the paper's scale; each command first prints its estimated cost
 python -m penumbra.reproduce NAME ...         # the same without the command line's packages
 penumbra report                               # this page
 ```
 
-At small scale, in seven minutes with a GPU and 16 cores, the first three beside the others:
+At small scale, in seven minutes with a GPU and 16 cores, the first three at the same time as the others:
 
 ```sh
 for name in table-saliency fig-saliency ablation; do
@@ -45,7 +45,7 @@ python -m penumbra.reproduce table4 --scale small --workers 22 --minutes 1.2 --d
 python -m penumbra.reproduce table3 --scale small --workers 22 --minutes 1.5 --device cuda
 ```
 
-and on two cores, with fewer games than the scale has, as their sections say:
+and on two cores, with fewer games than the scale asks for, as their sections say:
 
 ```sh
 python -m penumbra.reproduce fig-synopsis --scale small
@@ -57,7 +57,7 @@ done
 python -m penumbra.reproduce fig-uncertainty --scale small --games 400
 ```
 
-Every command says first what it will cost, goes on where it was stopped, and writes CSV, Markdown and PNG into
+Every command first prints its estimated cost, continues where it was stopped, and writes CSV, Markdown and PNG into
 `runs/reproduction/SCALE/`. The paper's numbers are in `src/penumbra/reproduce/paper/`."""
 
 

@@ -92,7 +92,7 @@ def page(about: dict[str, Any], picture: str, level: int = 1) -> str:
     claims = [Claim(**claim) for claim in about["claims"]]
     parts = [
         f"{'#' * level} {about['title']}",
-        f"`penumbra reproduce {about['name']} --scale {about['scale']}`: {about['cost']} foreseen, "
+        f"`penumbra reproduce {about['name']} --scale {about['scale']}`: {about['cost']} estimated, "
         f"{about['seconds']:,.0f} seconds taken in all its runs.",
         "\n".join(f"- {note}" for note in about["notes"]),
         claims_grid(claims).markdown() if claims else "",
