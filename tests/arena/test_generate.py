@@ -21,10 +21,10 @@ from penumbra.games.archive import Archive
 from penumbra.games.verification import verify
 from tests.support import ROOT
 from tests.support.command_line import penumbra
+from tests.support.evidence import scale
 
 CONFIGS = ROOT / "configs"
-EVIDENCE = "PENUMBRA_EVIDENCE" in os.environ
-KILLS = 20 if EVIDENCE else 3
+KILLS = scale(3, 20)
 MEMBERS = (
     Member("Wild", "random", weight=2.0),
     Member("Hasty", "attacker", {"script": "kingside"}),

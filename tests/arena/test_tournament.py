@@ -31,9 +31,9 @@ from penumbra.games.verification import verify
 from tests.arena.test_match import write_bot
 from tests.support import ROOT
 from tests.support.command_line import penumbra
+from tests.support.evidence import scale
 
-EVIDENCE = "PENUMBRA_EVIDENCE" in os.environ
-KILLS = 5 if EVIDENCE else 2
+KILLS = scale(2, 5)
 CONFIGS = ROOT / "configs"
 CONFIG = """
 games = {games}
@@ -168,7 +168,7 @@ def test_a_fault_of_the_harness_is_nobodys_loss_and_is_played_the_next_time(tmp_
 
 def test_many_games_take_no_more_memory_or_files(tmp_path: Path) -> None:
     """Of this process and of the larger of its two workers, from half of the games to the last: one may start late."""
-    tournament = quick(1_000 // 3 + 1 if EVIDENCE else 40, workers=2)
+    tournament = quick(scale(40, 334), workers=2)
     seen: list[list[tuple[int, int]]] = []
     others = set(_children(os.getpid()))  # what earlier tests have left
 
@@ -246,14 +246,14 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 def test_a_killed_tournament_goes_on_and_has_every_game_once(tmp_path: Path) -> None:
     """The same games and ratings, six players with node budgets, as one that a single worker played undisturbed."""
     rng = random.Random(1)
-    games = 8 if EVIDENCE else 1
+    games = scale(1, 8)
     file, path = config(tmp_path, games=games, workers=2), tmp_path / "killed.db"
     tournament = read_tournament(file)
     counts = []
     for _ in range(KILLS):
         process = subprocess.Popen(command(file, path), env=ENVIRONMENT, stdout=subprocess.DEVNULL)
         _wait_for_growth(path, tournament)
-        time.sleep(rng.uniform(0.0, 1.5 if EVIDENCE else 0.3))
+        time.sleep(rng.uniform(0.0, scale(0.3, 1.5)))
         process.kill()
         process.wait()
         counts.append(len(contents(tournament, path)))

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect, sync_playwright
 
-EVIDENCE = os.environ.get("PENUMBRA_EVIDENCE") == "1"
 DESKTOP = ViewportSize(width=1280, height=900)
 PHONE = ViewportSize(width=390, height=844)
 

@@ -19,7 +19,6 @@ from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.player import play_game
 from tests.server.browser import (
     DESKTOP,
-    EVIDENCE,
     PHONE,
     Server,
     cell,
@@ -31,7 +30,7 @@ from tests.server.browser import (
 )
 from tests.support import ROOT
 
-pytestmark = pytest.mark.skipif(not EVIDENCE, reason="takes minutes; PENUMBRA_EVIDENCE=1 runs it")
+pytestmark = pytest.mark.evidence
 
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 GAME = ROOT / "tests" / "data" / "paper_game.json"
