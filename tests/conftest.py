@@ -1,6 +1,11 @@
-"""`--evidence`: the tests at full size, and those marked `evidence`, which run at no other."""
+"""What all tests share.
+
+With `--evidence` the tests run at full size, and those marked `evidence` run too.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import pytest
 
@@ -21,3 +26,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("evidence"):
             item.add_marker(pytest.mark.skip(reason="takes minutes; pytest --evidence runs it"))
+
+
+@pytest.fixture
+def restore_threads() -> Iterator[None]:
+    """The test may set the number of the core's threads."""
+    from penumbra import core
+
+    before = core.threads()
+    yield
+    core.set_threads(before)

@@ -230,15 +230,7 @@ def test_example_game_of_the_paper() -> None:
     assert board.king(chess.BLACK) is None
 
 
-@pytest.fixture
-def threads() -> Iterator[None]:
-    before = core.threads()
-    yield
-    core.set_threads(before)
-
-
-@pytest.mark.usefixtures("threads")
-def test_the_number_of_threads_changes_nothing() -> None:
+def test_the_number_of_threads_changes_nothing(restore_threads: None) -> None:
     results = []
     for count in (1, 2, 4):
         core.set_threads(count)
