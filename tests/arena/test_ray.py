@@ -15,8 +15,8 @@ from penumbra.arena.ray_pool import ClusterLost, RayPool, ray_players
 from penumbra.arena.tournament import Standing, games_of, run
 from penumbra.arena.tournament_plan import Tournament
 from penumbra.games.archive import Archive
-from tests.arena.test_tournament import config, contents, quick
 from tests.support.command_line import penumbra
+from tests.support.tournaments import config, contents, quick
 from tests.support.workshop import Task, Workshop
 
 GAMES = 40
