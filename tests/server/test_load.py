@@ -15,7 +15,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.server.browser import Server, serving
-from tests.server.test_page_evidence import note
+from tests.server.figures import note
 
 pytestmark = pytest.mark.evidence
 
