@@ -53,13 +53,13 @@ sanitize: venv
 	@if [ -x build-sanitize/native_tests ]; then build-sanitize/native_tests; fi
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	$(BIN)/python .ci/sanitized_tests.py $(SANITIZED) -m "not slow" $(SANITIZE_TESTS)
+	$(BIN)/python .ci/sanitized_tests.py $(SANITIZED) $(SANITIZE_TESTS)
 
 # The long runs behind the numbers in the documents: the tests at full size (20,000 games in lockstep with reconchess
 # among them) and the benchmarks.
 evidence: build
 	@mkdir -p evidence
-	PENUMBRA_EVIDENCE=1 $(BIN)/pytest
+	$(BIN)/pytest --evidence
 	$(BIN)/penumbra bench --json >evidence/bench.json
 	@echo "the benchmarks are in evidence/bench.json"
 

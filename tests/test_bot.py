@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -27,22 +26,8 @@ from penumbra.players.penumbra.configuration import (
 )
 from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.registry import make, make_penumbra, names
-from tests.support import ROOT
+from tests.support.processes import environment, run_python
 from tests.support.rbc_server import Invitation, serving
-
-SRC = ROOT / "src"
-
-
-def run(code: str, *arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(SRC), **environment},
-        timeout=120,
-        check=False,
-    )
 
 
 def test_importing_the_bot_starts_nothing() -> None:
@@ -53,7 +38,7 @@ import penumbra.bot
 tasks = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
 print(threading.active_count(), tasks, [m for m in ("numpy", "penumbra.core", "torch") if m in sys.modules])
 """
-    assert run(code).stdout == "1 1 []\n"
+    assert run_python("-c", code).stdout == "1 1 []\n"
 
 
 def test_a_program_may_end_while_the_bot_ponders() -> None:
@@ -73,7 +58,7 @@ time.sleep(0.2)
 print("the end")
 """
     for _ in range(3):
-        ended = run(code, PENUMBRA_SECONDS="0.1")
+        ended = run_python("-c", code, PENUMBRA_SECONDS="0.1")
         assert (ended.stdout, ended.stderr, ended.returncode) == ("the end\n", "", 0)
 
 
@@ -94,7 +79,7 @@ def test_rc_bot_match_from_a_shell(sides: tuple[str, str], tmp_path: Path) -> No
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(SRC), "PENUMBRA_SECONDS": "0.02", "PENUMBRA_RECORD": "kept"},
+        env=environment(PENUMBRA_SECONDS="0.02", PENUMBRA_RECORD="kept"),
         timeout=120,
         check=False,
     )
@@ -124,7 +109,7 @@ def test_rc_connect_plays_the_games_it_is_invited_to(tmp_path: Path) -> None:
             stderr=subprocess.STDOUT,
             text=True,
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(SRC), "PENUMBRA_SECONDS": "0.02", "PYTHONUNBUFFERED": "1"},
+            env=environment(PENUMBRA_SECONDS="0.02", PYTHONUNBUFFERED="1"),
         )
         try:
             until = time.monotonic() + 180
@@ -155,7 +140,7 @@ for process in processes: process.start()
 for process in processes: process.join(60)
 print([process.exitcode for process in processes])
 """
-    result = run(code, PENUMBRA_SECONDS="0.01", PENUMBRA_CAP="2000")
+    result = run_python("-c", code, PENUMBRA_SECONDS="0.01", PENUMBRA_CAP="2000")
     assert result.stdout == "[0, 0]\n" and "Traceback" not in result.stderr
 
 
@@ -175,7 +160,7 @@ print([process.exitcode for process in processes])
 )
 def test_a_bad_variable_is_one_line(variable: str, value: str, message: str, tmp_path: Path) -> None:
     code = "from reconchess.scripts.rc_bot_match import main; main()"
-    result = run(code, "penumbra.bot", "penumbra.bot", cwd=tmp_path, **{variable: value})
+    result = run_python("-c", code, "penumbra.bot", "penumbra.bot", cwd=tmp_path, **{variable: value})
     assert result.returncode == 1
     assert result.stderr == f"penumbra: {message}\n"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import resource
 import signal
@@ -21,10 +20,11 @@ from penumbra.games.archive import Archive
 from penumbra.games.verification import verify
 from tests.support import ROOT
 from tests.support.command_line import penumbra
+from tests.support.evidence import scale
+from tests.support.processes import environment
 
 CONFIGS = ROOT / "configs"
-EVIDENCE = "PENUMBRA_EVIDENCE" in os.environ
-KILLS = 20 if EVIDENCE else 3
+KILLS = scale(3, 20)
 MEMBERS = (
     Member("Wild", "random", weight=2.0),
     Member("Hasty", "attacker", {"script": "kingside"}),
@@ -57,10 +57,6 @@ def config(tmp_path: Path, games: int = 40, workers: int = 2, ply_limit: int = 4
 
 def command(file: Path, archive: Path, *more: str) -> list[str]:
     return [sys.executable, "-m", "penumbra.arena.generate_main", str(file), "--archive", str(archive), *more]
-
-
-def environment(*first: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([*map(str, first), *sys.path])}
 
 
 def contents(path: Path) -> set[bytes]:

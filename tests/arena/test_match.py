@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
@@ -31,25 +30,13 @@ from penumbra.interop.limited_trout import LimitedEngine, limit_from_environment
 from penumbra.interop.stockfish import find_stockfish
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.penumbra.configuration import Configuration
-from tests.commands.test_commands import run as command
+from tests.support.bots import write_bot
 from tests.support.command_line import penumbra
+from tests.support.processes import environment
+from tests.support.processes import run_penumbra as command
 from tests.support.workshop import Task, Workshop
 
 CLOCK = Clock(20.0, 0.1)
-
-HEAD = """
-import os, signal, sys, time
-import chess
-from reconchess import Player
-class Bad(Player):
-    def handle_game_start(self, color, board, opponent_name): self.turns = 0
-    def handle_opponent_move_result(self, captured_my_piece, capture_square): self.turns += 1
-    def choose_sense(self, sense_actions, move_actions, seconds_left): return 0
-    def handle_sense_result(self, sense_result): pass
-    def choose_move(self, move_actions, seconds_left): return None
-    def handle_move_result(self, requested_move, taken_move, captured_opponent_piece, capture_square): pass
-    def handle_game_end(self, winner_color, win_reason, game_history): pass
-"""
 
 # What a bad player does at its second turn, and the reason and detail it must be remembered for.
 BAD = {
@@ -63,15 +50,6 @@ BAD = {
     "cheats": ("choose_move(self, m, s)", "return chess.Move(chess.A1, chess.H8)", "illegal action", ""),
     "fails at the result": ("handle_sense_result(self, r)", "raise ValueError('eh')", "crash", "ValueError: eh"),
 }
-
-
-def write_bot(folder: Path, name: str, method: str, body: str) -> Path:
-    path = folder / f"{name.replace(' ', '_')}.py"
-    rest = "return 0" if method.startswith("choose_sense") else "return None"
-    path.write_text(
-        HEAD + textwrap.indent(f"def {method}:\n    if self.turns >= 2:\n        {body}\n    {rest}\n", "    ")
-    )
-    return path
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -426,7 +404,7 @@ def test_an_interrupt_ends_the_match_with_what_was_played(tmp_path: Path) -> Non
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env=environment(),
         start_new_session=True,
     )
     assert process.stdout is not None

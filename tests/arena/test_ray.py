@@ -15,11 +15,10 @@ from penumbra.arena.ray_pool import ClusterLost, RayPool, ray_players
 from penumbra.arena.tournament import Standing, games_of, run
 from penumbra.arena.tournament_plan import Tournament
 from penumbra.games.archive import Archive
-from tests.arena.test_tournament import config, contents, quick
 from tests.support.command_line import penumbra
+from tests.support.tournaments import config, contents, quick
 from tests.support.workshop import Task, Workshop
 
-EVIDENCE = "PENUMBRA_EVIDENCE" in os.environ
 GAMES = 40
 
 
@@ -32,8 +31,6 @@ def test_without_ray_there_is_one_line(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Two nodes on this machine, one core each; the first also looks after the cluster."""
-    if not EVIDENCE:
-        pytest.skip("a cluster takes long to start; PENUMBRA_EVIDENCE=1 does")
     utilities = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed")
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
     made = utilities.Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
@@ -56,6 +53,7 @@ class Where:
         pass
 
 
+@pytest.mark.evidence
 def test_both_nodes_play(cluster: Any) -> None:
     pool: RayPool[int, str] = RayPool(Where, cluster.address)
     places = [answer for _, answer, _ in pool.run(range(20))]
@@ -70,6 +68,7 @@ def test_nobody_listens() -> None:
         ray_players(quick(), "127.0.0.1:1")
 
 
+@pytest.mark.evidence
 def test_jobs_that_fail_are_told_of(cluster: Any, tmp_path: Path) -> None:
     """A worker that dies is replaced by Ray; one that always dies is given up; an error is reported."""
     pool: RayPool[Task, int] = RayPool(Workshop, cluster.address)
@@ -87,6 +86,7 @@ def played_here(tournament: Tournament, path: Path) -> dict[tuple[str, str, int]
     return contents(tournament, path)
 
 
+@pytest.mark.evidence
 def test_a_cluster_that_loses_a_node_plays_all_games(cluster: Any, tmp_path: Path) -> None:
     """The same as here, though the second node is killed when a third of the games is done."""
     tournament = quick(GAMES)
@@ -107,10 +107,9 @@ def test_a_cluster_that_loses_a_node_plays_all_games(cluster: Any, tmp_path: Pat
     assert contents(tournament, path) == played_here(tournament, tmp_path / "here.db")
 
 
+@pytest.mark.evidence
 def test_a_cluster_that_goes_away_is_told_of_and_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its head is killed when a few games are there: one line, those games, and the rest from the next run."""
-    if not EVIDENCE:
-        pytest.skip("a cluster takes long to start; PENUMBRA_EVIDENCE=1 does")
     utilities = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed")
     monkeypatch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", "5")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))

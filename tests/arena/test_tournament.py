@@ -27,66 +27,15 @@ from penumbra.arena.tournament import ReplayRoom, Standing, games_of, outset, ru
 from penumbra.arena.tournament_plan import Tournament, TournamentError, read_tournament
 from penumbra.commands.tournament import standing_table
 from penumbra.games.archive import Archive, ArchivedGame
-from penumbra.games.verification import verify
-from tests.arena.test_match import write_bot
 from tests.support import ROOT
+from tests.support.bots import write_bot
 from tests.support.command_line import penumbra
+from tests.support.evidence import scale
+from tests.support.processes import environment
+from tests.support.tournaments import CONFIG, config, contents, quick
 
-EVIDENCE = "PENUMBRA_EVIDENCE" in os.environ
-KILLS = 5 if EVIDENCE else 2
+KILLS = scale(2, 5)
 CONFIGS = ROOT / "configs"
-CONFIG = """
-games = {games}
-seed = 4
-workers = {workers}
-[[player]]
-name = "Wild"
-kind = "random"
-[[player]]
-name = "Hasty"
-kind = "attacker"
-[[player]]
-name = "Other"
-kind = "attacker"
-settings = {{ script = "kingside" }}
-[[player]]
-name = "Fish"
-kind = "trout"
-settings = {{ depth = 1, nodes = 200 }}
-[[player]]
-name = "Loose"
-kind = "trout"
-settings = {{ depth = 1, nodes = 50, temperature = 100.0 }}
-[[player]]
-name = "Deep"
-kind = "penumbra:network"
-settings = {{ evaluator = "heuristic", nodes = 20, cap = 1000, settings = {{ table_entries = 1024, n_particles = 8 }} }}
-"""
-
-
-def config(folder: Path, games: int = 2, workers: int = 1, text: str = CONFIG) -> Path:
-    path = folder / "tournament.toml"
-    path.write_text(text.format(games=games, workers=workers))
-    return path
-
-
-def quick(games: int = 4, **changes: object) -> Tournament:
-    """Three players that move at once."""
-    players = (Entrant("Wild", kind="random"), Entrant("Hasty", kind="attacker"), Entrant("Other", kind="attacker"))
-    return Tournament(players, games, **changes)  # type: ignore[arg-type]
-
-
-def contents(tournament: Tournament, path: Path) -> dict[tuple[str, str, int], bytes]:
-    """The records of all games by who played and the number; every one is verified."""
-    with Archive.open(path) as archive:
-        assert not verify(archive).problems
-        found = [
-            ((*sorted((game.white, game.black)), number), game.data) for number, game in games_of(tournament, archive)
-        ]
-    assert len(found) == len(dict(found))
-    return dict(found)  # type: ignore[arg-type]
-
-
 # -- who meets whom
 
 
@@ -168,7 +117,7 @@ def test_a_fault_of_the_harness_is_nobodys_loss_and_is_played_the_next_time(tmp_
 
 def test_many_games_take_no_more_memory_or_files(tmp_path: Path) -> None:
     """Of this process and of the larger of its two workers, from half of the games to the last: one may start late."""
-    tournament = quick(1_000 // 3 + 1 if EVIDENCE else 40, workers=2)
+    tournament = quick(scale(40, 334), workers=2)
     seen: list[list[tuple[int, int]]] = []
     others = set(_children(os.getpid()))  # what earlier tests have left
 
@@ -240,20 +189,17 @@ def command(file: Path, archive: Path) -> list[str]:
     return [sys.executable, "-m", "penumbra", "tournament", str(file), "--archive", str(archive)]
 
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-
-
 def test_a_killed_tournament_goes_on_and_has_every_game_once(tmp_path: Path) -> None:
     """The same games and ratings, six players with node budgets, as one that a single worker played undisturbed."""
     rng = random.Random(1)
-    games = 8 if EVIDENCE else 1
+    games = scale(1, 8)
     file, path = config(tmp_path, games=games, workers=2), tmp_path / "killed.db"
     tournament = read_tournament(file)
     counts = []
     for _ in range(KILLS):
-        process = subprocess.Popen(command(file, path), env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(command(file, path), env=environment(), stdout=subprocess.DEVNULL)
         _wait_for_growth(path, tournament)
-        time.sleep(rng.uniform(0.0, 1.5 if EVIDENCE else 0.3))
+        time.sleep(rng.uniform(0.0, scale(0.3, 1.5)))
         process.kill()
         process.wait()
         counts.append(len(contents(tournament, path)))
@@ -289,7 +235,7 @@ def _count(path: Path, tournament: Tournament) -> int:
 def test_an_interrupt_keeps_what_was_played(tmp_path: Path) -> None:
     file, path = config(tmp_path, games=1_000), tmp_path / "games.db"
     process = subprocess.Popen(
-        command(file, path), env=ENVIRONMENT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command(file, path), env=environment(), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     _wait_for_growth(path, read_tournament(file))
     process.send_signal(signal.SIGTERM)
@@ -302,7 +248,7 @@ def test_an_interrupt_keeps_what_was_played(tmp_path: Path) -> None:
 def test_a_worker_leaves_when_its_tournament_is_killed(tmp_path: Path) -> None:
     """Also in the middle of a long game."""
     text = CONFIG.replace("nodes = 20, cap", "nodes = 2000000, cap").replace(":network", ":tree")
-    process = subprocess.Popen(command(config(tmp_path, text=text), tmp_path / "games.db"), env=ENVIRONMENT)
+    process = subprocess.Popen(command(config(tmp_path, text=text), tmp_path / "games.db"), env=environment())
     end = time.monotonic() + 60
     while not (workers := _children(process.pid)) and time.monotonic() < end:
         time.sleep(0.1)

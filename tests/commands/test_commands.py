@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,21 +15,9 @@ from penumbra.commands.terminal.board import plain_board, rich_board
 from penumbra.commands.terminal.frames import frames_of
 from penumbra.interop.history import read_record
 from tests.support import ROOT
+from tests.support.processes import run_penumbra as run
 
 QUICK = ("--white", "hunter", "--black", "random", "--seed", "1")
-
-
-def run(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    """`penumbra ARGUMENTS` in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "penumbra", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "120", **environment},
-        timeout=120,
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import pytest
 
 from penumbra import _cpu, core
+from tests.support.processes import run_python
 
 # A random game, its record, and the set of states White holds possible in it, reduced to one line.
 SCRIPT = """
@@ -37,13 +36,6 @@ print(core.BUILD, seen.hexdigest())
 """
 
 
-def run(build: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PENUMBRA_CORE": build}
-    return subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment, check=False, timeout=120
-    )
-
-
 def test_the_processor_decides() -> None:
     if "PENUMBRA_CORE" in os.environ:
         pytest.skip("the choice is overridden")
@@ -55,12 +47,12 @@ def test_the_processor_decides() -> None:
 def test_builds_agree() -> None:
     if "x86_64_v3" not in _cpu.features():
         pytest.skip("this processor runs the generic build alone")
-    words = [run(build).stdout.split() for build in ("generic", "x86_64_v3")]
+    words = [run_python("-c", SCRIPT, PENUMBRA_CORE=build).stdout.split() for build in ("generic", "x86_64_v3")]
     assert [word[0] for word in words] == ["generic", "x86_64_v3"]
     assert words[0][1] == words[1][1]
 
 
 def test_an_unknown_build_is_refused() -> None:
-    result = run("z80")
+    result = run_python("-c", SCRIPT, PENUMBRA_CORE="z80")
     assert result.returncode != 0
     assert "PENUMBRA_CORE=z80: no such build of the core; known are generic, x86_64_v3" in result.stderr

@@ -195,20 +195,16 @@ def test_a_keyed_cut_tells_nothing_of_the_truth_but_that_it_is_there() -> None:
         assert len(kept - base) <= 1
 
 
-def test_the_number_of_threads_does_not_matter() -> None:
+def test_the_number_of_threads_does_not_matter(restore_threads: None) -> None:
     actor, other = (copies(rows, 300) for rows in blind_game(7))
-    before = core.threads()
-    try:
-        for keyed in (False, True):
-            results = []
-            for threads in (1, 2, 5):
-                core.set_threads(threads)
-                results.append(core.advance(actor, other, actions(300, PASS), 20, 20, seed=1, keyed=keyed))
-            for result in results[1:]:
-                assert np.array_equal(keys_of(results[0]), keys_of(result))
-                assert results[0][1].fens(299) == result[1].fens(299)
-    finally:
-        core.set_threads(before)
+    for keyed in (False, True):
+        results = []
+        for threads in (1, 2, 5):
+            core.set_threads(threads)
+            results.append(core.advance(actor, other, actions(300, PASS), 20, 20, seed=1, keyed=keyed))
+        for result in results[1:]:
+            assert np.array_equal(keys_of(results[0]), keys_of(result))
+            assert results[0][1].fens(299) == result[1].fens(299)
 
 
 # Draws from an exact set.

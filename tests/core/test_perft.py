@@ -1,7 +1,6 @@
 """Perft: the native move generator counts what standard chess and reconchess count."""
 
 import json
-import os
 from typing import Any
 
 import chess
@@ -10,11 +9,10 @@ import pytest
 from penumbra import core
 from tests.data.make_rbc_perft import rbc_perft
 from tests.support import DATA
+from tests.support.evidence import scale
 
-EVIDENCE = os.environ.get("PENUMBRA_EVIDENCE") == "1"
-
-CHESS_DEPTH = 5 if EVIDENCE else 4
-ORACLE_DEPTH = 3 if EVIDENCE else 2
+CHESS_DEPTH = scale(4, 5)
+ORACLE_DEPTH = scale(2, 3)
 
 
 def positions(name: str) -> list[Any]:

@@ -1,6 +1,5 @@
 """`StateSet` is the oracle's set: after every observation of random games, and in the paper's example game."""
 
-import os
 import random
 from collections.abc import Iterator
 
@@ -13,10 +12,10 @@ from penumbra import core
 from tests.oracles.positions import random_placement, random_request, random_walk
 from tests.oracles.state_set import SenseResult, StateSet, sense, state_fen, taken_move, taken_moves, takes_king
 from tests.oracles.views import content, move_code, viewer_capture, viewer_square, window_contents
+from tests.support.evidence import scale
 
-EVIDENCE = os.environ.get("PENUMBRA_EVIDENCE") == "1"
-LIMIT = 50_000 if EVIDENCE else 6_000  # states in a set; a game stops where the next one may well exceed it
-GAMES = 60 if EVIDENCE else 30
+LIMIT = scale(6_000, 50_000)  # states in a set; a game stops where the next one may well exceed it
+GAMES = scale(30, 60)
 GROWTH = 25  # states an expansion makes of one, about
 
 EXAMPLE_GAME = """
@@ -231,20 +230,12 @@ def test_example_game_of_the_paper() -> None:
     assert board.king(chess.BLACK) is None
 
 
-@pytest.fixture
-def threads() -> Iterator[None]:
-    before = core.threads()
-    yield
-    core.set_threads(before)
-
-
-@pytest.mark.usefixtures("threads")
-def test_the_number_of_threads_changes_nothing() -> None:
+def test_the_number_of_threads_changes_nothing(restore_threads: None) -> None:
     results = []
     for count in (1, 2, 4):
         core.set_threads(count)
         unseen = core.StateSet(core.START_FEN, False)
-        for _ in range(5 if EVIDENCE else 4):
+        for _ in range(scale(4, 5)):
             unseen = unseen.expand(None).apply_move(0, 0, None)
         capped = unseen.expand(None, 5_000, 7)
         seen = capped.filter_sense(chess.E6, window_contents(chess.Board(capped.fen(0)), chess.E6, chess.BLACK))

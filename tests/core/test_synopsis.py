@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import chess
@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from penumbra import core
 from penumbra.rbc.synopsis import PLANES
-from tests.core.test_synopsis_oracle import PAIRS
-from tests.oracles.synopsis import MOVE, SENSE, Context, synopsis
+from tests.oracles.synopsis import MOVE, PAIRS, SENSE, Context, synopsis
 from tests.support.kernels import batch, memory_of, squares
 from tests.support.situations import SCALE, Known, known, random_steps, real_games, rows_of
 
@@ -218,13 +217,6 @@ def test_batches_of_any_size_give_each_row_its_own_planes() -> None:
     picks = rng.integers(0, len(rows), 5_000)
     assert np.array_equal(rows.take(picks).synopsis(), one_by_one[picks])
     assert rows.take(np.array([], dtype=np.int64)).synopsis().shape == (0, 104)
-
-
-@pytest.fixture
-def restore_threads() -> Iterator[None]:
-    before = core.threads()
-    yield
-    core.set_threads(before)
 
 
 def test_the_number_of_threads_does_not_matter(restore_threads: None) -> None:

@@ -7,16 +7,8 @@ import pytest
 
 from penumbra.rbc.synopsis import PLANES
 from tests.oracles.positions import random_placement, random_walk
-from tests.oracles.synopsis import MOVE, SENSE, Context, bit, synopsis, union
+from tests.oracles.synopsis import MOVE, PAIRS, SENSE, Context, bit, synopsis, union
 from tests.oracles.walks import Step, walk
-
-# (definitely, possibly) planes of the same feature, or of features equal for a single state
-PAIRS = (
-    [(18 + i, 25 + i) for i in range(7)]
-    + [(36, 38), (37, 38), (39, 41), (40, 41), (42, 43), (45, 46), (47, 48)]
-    + [(51 + 2 * i, 52 + 2 * i) for i in range(6)]
-    + [(71, 72), (74, 75), (77, 78), (83, 82)]
-)
 
 
 @pytest.fixture(scope="module", params=range(12))

@@ -115,18 +115,16 @@ def test_the_player_takes_the_king_at_once(preset: str) -> None:
 def played(seed: int, threads: int, in_flight: int) -> bytes:
     settings = SETTINGS.replace(seed=seed, in_flight=in_flight, b=64)
     player = PenumbraPlayer(HeuristicEvaluator(), settings, nodes=300)
-    before = core.threads()
     core.set_threads(threads)
-    try:
-        game = play_game(player, RandomPlayer(7), Game(full_turn_limit=8))
-    finally:
-        core.set_threads(before)
+    game = play_game(player, RandomPlayer(7), Game(full_turn_limit=8))
     assert game.plies == 16 or game.over
     return game.record().to_bytes()
 
 
 @pytest.mark.parametrize("in_flight", [1, 2])
-def test_the_same_seed_and_budget_give_the_same_game_for_any_number_of_threads(in_flight: int) -> None:
+def test_the_same_seed_and_budget_give_the_same_game_for_any_number_of_threads(
+    in_flight: int, restore_threads: None
+) -> None:
     games = [played(3, threads, in_flight) for threads in (1, 2, 4, 1)]
     assert len(set(games)) == 1
     assert played(4, 1, in_flight) != games[0]

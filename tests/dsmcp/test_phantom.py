@@ -1,12 +1,11 @@
 """Phantom tic-tac-toe: the exact values are exact, and DSMCP's play lies between the bare policy and the best response.
 
-PENUMBRA_EVIDENCE=1 measures at full size, prints the table of docs/phantom-tic-tac-toe.md (see it with `pytest -s`) and
-enumerates the best responses again; that takes the better part of an hour.
+`pytest --evidence -s` measures at full size, prints the table of docs/phantom-tic-tac-toe.md and enumerates the best
+responses again; that takes the better part of an hour.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 import numpy as np
@@ -28,9 +27,6 @@ from examples.phantom_tic_tac_toe.opponents import OPPONENTS, greedy, in_order, 
 from examples.phantom_tic_tac_toe.player import SETTINGS, Answers
 
 from penumbra.dsmcp.domain import Floats
-
-EVIDENCE = bool(os.environ.get("PENUMBRA_EVIDENCE"))
-
 
 # -- the game and its exact values
 
@@ -142,7 +138,7 @@ def test_no_policy_does_better_than_the_best_response(name: str) -> None:
         assert policy_value(evaluator_policy(LineEvaluator()), OPPONENTS[name], player) < best
 
 
-@pytest.mark.skipif(not EVIDENCE, reason="takes ten minutes; PENUMBRA_EVIDENCE=1 runs it")
+@pytest.mark.evidence
 @pytest.mark.parametrize("name", OPPONENTS)
 def test_the_best_responses_on_record_are_right(name: str) -> None:
     for player in (0, 1):
@@ -200,7 +196,7 @@ def test_with_the_opponent_known_the_play_is_nearly_a_best_response() -> None:
     assert value > MEAN_WHEN_KNOWN - 4 * SPREAD_WHEN_KNOWN / len(seeds) ** 0.5
 
 
-@pytest.mark.skipif(not EVIDENCE, reason="takes twenty minutes; PENUMBRA_EVIDENCE=1 runs it")
+@pytest.mark.evidence
 def test_play_gets_better_with_the_budget_and_beats_the_bare_policy_each_time() -> None:
     """The table of docs/phantom-tic-tac-toe.md. Every claim is the end of a 95 % interval over seeds."""
     setup = measure.Setup(measure.uninformed)
@@ -218,7 +214,7 @@ def test_play_gets_better_with_the_budget_and_beats_the_bare_policy_each_time() 
     assert gain.mean - gain.half > 0
 
 
-@pytest.mark.skipif(not EVIDENCE, reason="takes ten minutes; PENUMBRA_EVIDENCE=1 runs it")
+@pytest.mark.evidence
 @pytest.mark.parametrize("name", ["greedy", "in order"])
 def test_the_gap_is_mostly_one_of_the_opponent_model(name: str) -> None:
     """Told how the opponent acts, and that it never searches against us: the intervals lie apart."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +14,9 @@ from penumbra.core import GameRecord
 from penumbra.games.archive import Archive, NewGame, results_of
 from penumbra.games.ratings import SCALE, Result, rate
 from tests.support.command_line import penumbra
+from tests.support.evidence import scale
 
-EVIDENCE = "PENUMBRA_EVIDENCE" in os.environ
-LEAGUES = 2_000 if EVIDENCE else 100
+LEAGUES = scale(100, 2_000)
 STRENGTHS = {"Fish": 1900.0, "Oracle": 1700.0, "Monte": 1500.0, "Trout": 1450.0, "Attacker": 1250.0, "Random": 1200.0}
 
 
@@ -69,7 +68,7 @@ def test_intervals_hold_the_truth_nineteen_times_in_twenty(draw_width: float) ->
         ratings = rate(league(rng, 30, advantage=20.0, draw_width=draw_width))
         inside += [abs(rating.elo - STRENGTHS[rating.name]) <= rating.margin for rating in ratings.players]
         inside.append(abs(ratings.advantage - 20) <= ratings.advantage_margin)
-    tolerance = 0.012 if EVIDENCE else 0.03
+    tolerance = scale(0.03, 0.012)
     assert abs(np.mean(inside) - 0.95) < tolerance
 
 
@@ -85,7 +84,7 @@ def test_a_likelihood_of_superiority_is_how_often_it_is_right() -> None:
                 said.append(ratings.is_better(first, second))
                 right.append(better)
     assert len(said) > LEAGUES
-    assert abs(np.mean(said) - np.mean(right)) < (0.03 if EVIDENCE else 0.08)
+    assert abs(np.mean(said) - np.mean(right)) < scale(0.08, 0.03)
 
 
 def test_superiority_is_that_of_the_difference() -> None:

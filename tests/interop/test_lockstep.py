@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections import Counter
 from copy import deepcopy
@@ -19,10 +18,10 @@ from reconchess.history import GameHistoryEncoder
 from penumbra.interop.history import history_to_record, record_to_history
 from penumbra.interop.local_game import LocalGame
 from tests.oracles.state_set import taken_move
+from tests.support.evidence import scale
 from tests.support.lockstep import HAND_MADE, FakeClock, Lockstep, middle_game
 
-EVIDENCE = bool(os.environ.get("PENUMBRA_EVIDENCE"))
-GAMES = 20_000 if EVIDENCE else 1_000
+GAMES = scale(1_000, 20_000)
 BATCHES = 20
 
 

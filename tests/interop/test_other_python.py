@@ -25,8 +25,9 @@ from penumbra.core import GameRecord
 from penumbra.games.archive import Archive
 from penumbra.interop.history import read_record
 from penumbra.players.penumbra.configuration import Configuration, from_table, to_table
-from tests.arena.test_match import write_bot
-from tests.commands.test_commands import run as command
+from tests.support.bots import write_bot
+from tests.support.processes import environment
+from tests.support.processes import run_penumbra as command
 
 SOURCE = Path(penumbra.__file__).parent
 CLOCK = Clock(20.0, 0.1)
@@ -171,8 +172,7 @@ def test_its_process_ends_with_the_match_even_behind_a_shell(tmp_path: Path) -> 
         from penumbra.interop.isolated_player import ForeignPlayer
         ForeignPlayer({str(bot)!r}, python={str(python)!r}).start(True, "8/8/8/8/8/8/8/K6k w - - 0 1")
     """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    match = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], env=environment)
+    match = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], env=environment())
     pid = tmp_path / "pid"
     try:
         assert _soon(lambda: pid.exists() and pid.read_text().endswith(" "))

@@ -18,9 +18,8 @@ from penumbra.bench.search import middle_game
 from penumbra.core import Game
 from penumbra.dsmcp.domain import Legal
 from penumbra.network import loading, weights
-from penumbra.network.architecture import Architecture
 from penumbra.network.cache import CachedEvaluator
-from penumbra.network.model import Network, Norm, from_weights, to_weights
+from penumbra.network.model import Norm, from_weights
 from penumbra.network.model import unpack as unpack_with_torch
 from penumbra.network.onnx_evaluator import OnnxEvaluator, softmax, unpack
 from penumbra.network.onnx_graph import build
@@ -32,19 +31,10 @@ from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from tests.support import ROOT
 from tests.support.command_line import penumbra
+from tests.support.small_networks import some_weights
 from tests.support.training_games import make_archive, write_recipe
 
 ROWS = 17
-
-
-def some_weights(width: int = 12) -> Weights:
-    """A small network whose normalisation has statistics that matter."""
-    torch.manual_seed(width)
-    network = Network(Architecture(width, 2, ("All", "Top", "Trout")))
-    for name, tensor in network.state_dict().items():
-        if "norm" in name and tensor.is_floating_point():
-            tensor.copy_(torch.rand_like(tensor) + 0.5)
-    return to_weights(network.eval(), {"games": "none"})
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,14 @@ KINDS = (chess.PAWN, chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN, chess.
 ATTACKERS = (chess.PAWN, chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.KING)  # queens count as bishops and as rooks
 OWN, OPPOSING = chess.WHITE, chess.BLACK
 
+# (definitely, possibly) planes of the same feature, or of features equal for a single state
+PAIRS = (
+    [(18 + i, 25 + i) for i in range(7)]
+    + [(36, 38), (37, 38), (39, 41), (40, 41), (42, 43), (45, 46), (47, 48)]
+    + [(51 + 2 * i, 52 + 2 * i) for i in range(6)]
+    + [(71, 72), (74, 75), (77, 78), (83, 82)]
+)
+
 Mask = int
 Attacks = dict[chess.PieceType, list[Mask]]  # one mask per attacking piece, by kind
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +12,7 @@ from penumbra.players.opponents.hunter import Hunter, attack_probabilities, path
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.player import play_game
 from penumbra.rbc.actions import parse_square, uci_to_code, view, view_code
+from tests.support.processes import run_python
 
 
 class Witness(RandomPlayer):
@@ -122,6 +120,5 @@ from penumbra.players.player import play_game
 from penumbra.players.opponents.random_player import RandomPlayer
 print(play_game(Hunter(1), RandomPlayer(1)).reason)
 """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+    run = run_python("-c", script)
     assert (run.returncode, run.stdout, run.stderr) == (0, "KING_CAPTURE\n", "")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from penumbra.commands.main import main
 from penumbra.core import MOVE, SENSE, Infostates
 from penumbra.interop.history import read_record
 from penumbra.rbc.actions import parse_square
@@ -21,24 +18,11 @@ from penumbra.review.pictures.planes import COLORS, COLUMNS, ROWS, SORTS
 from penumbra.review.pictures.situation import _shares
 from penumbra.training.examples import ExampleSettings, make_examples
 from tests.support import DATA, ROOT
+from tests.support.command_line import Answer, penumbra
 from tests.support.situations import moments, real_games, real_records
 
 PAPER_GAME = DATA / "paper_game.json"
 DOCUMENTS = ROOT / "docs" / "pictures"
-Command = Callable[..., int]
-
-
-@pytest.fixture
-def penumbra(monkeypatch: pytest.MonkeyPatch) -> Command:
-    """The command line in this process; what it prints is in `capsys`."""
-
-    def call(*arguments: str) -> int:
-        monkeypatch.setattr(sys, "argv", ["penumbra", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return int(ended.value.code or 0)
-
-    return call
 
 
 def test_the_papers_example_has_the_papers_sets() -> None:
@@ -99,24 +83,22 @@ def test_pieces_stand_inside_their_squares() -> None:
 
 
 @pytest.mark.parametrize("command", ["planes", "situation"])
-def test_the_papers_example_is_drawn_as_in_the_documents(
-    command: str, penumbra: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_papers_example_is_drawn_as_in_the_documents(command: str, tmp_path: Path) -> None:
     out = tmp_path / "picture.png"
     game = (str(PAPER_GAME), "--turn", "5", "--player", "white", "--step", "sense")
-    assert penumbra(command, *game, "--out", str(out)) == 0
-    assert capsys.readouterr() == (f"White before its sense on turn 5, 238 states possible: {out}\n", "")
+    answer = penumbra(command, *game, "--out", out)
+    assert answer == Answer(0, f"White before its sense on turn 5, 238 states possible: {out}\n", "")
     drawn, kept = imread(out), imread(DOCUMENTS / f"paper-{command}.png")
     assert drawn.shape == kept.shape
     assert np.abs(drawn[..., :3] - kept[..., :3]).mean() < 0.01
 
 
 @pytest.mark.parametrize("command", ["planes", "situation"])
-def test_pictures_may_be_vectors_and_are_the_same_every_time(command: str, penumbra: Command, tmp_path: Path) -> None:
+def test_pictures_may_be_vectors_and_are_the_same_every_time(command: str, tmp_path: Path) -> None:
     one, again = tmp_path / "one.svg", tmp_path / "again.svg"
     moment = ("--turn", "3", "--player", "black", "--step", "move")
     for out in (one, again):
-        assert penumbra(command, str(PAPER_GAME), *moment, "--out", str(out)) == 0
+        assert penumbra(command, PAPER_GAME, *moment, "--out", out).returncode == 0
     assert one.read_text().startswith("<?xml") and one.read_bytes() == again.read_bytes()
 
 
@@ -135,17 +117,12 @@ def test_pictures_may_be_vectors_and_are_the_same_every_time(command: str, penum
 )
 @pytest.mark.parametrize("command", ["planes", "situation"])
 def test_errors_are_one_line(
-    command: str,
-    arguments: list[str],
-    message: str,
-    penumbra: Command,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command: str, arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert penumbra(command, str(PAPER_GAME), *arguments) != 0
-    said = capsys.readouterr().err
+    answer = penumbra(command, PAPER_GAME, *arguments)
+    assert answer.returncode != 0
+    said = answer.stderr
     assert said.startswith("penumbra: ") and said.count("\n") == 1
     assert message in said
     assert list(tmp_path.iterdir()) == []

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect, sync_playwright
 
-EVIDENCE = os.environ.get("PENUMBRA_EVIDENCE") == "1"
+from tests.support.processes import environment
+
 DESKTOP = ViewportSize(width=1280, height=900)
 PHONE = ViewportSize(width=390, height=844)
 
@@ -36,8 +37,7 @@ class Server:
 
     def start(self) -> None:
         command = [sys.executable, "-m", "penumbra", "serve", "--port", str(self.port), "--data", str(self.folder)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        self.process = subprocess.Popen([*command, *self.options], stdout=subprocess.PIPE, text=True, env=environment)
+        self.process = subprocess.Popen([*command, *self.options], stdout=subprocess.PIPE, text=True, env=environment())
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)", line)

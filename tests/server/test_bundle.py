@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import re
 import shutil
 import subprocess
@@ -58,7 +57,7 @@ def test_the_lock_file_names_no_registry() -> None:
     assert "resolved" not in (WEB / "package-lock.json").read_text()
 
 
-@pytest.mark.skipif(os.environ.get("PENUMBRA_EVIDENCE") != "1", reason="needs Node; PENUMBRA_EVIDENCE=1 runs it")
+@pytest.mark.evidence
 def test_building_the_page_again_gives_the_same_bytes(tmp_path: Path) -> None:
     if shutil.which("npm") is None:
         pytest.skip("Node is not installed")

@@ -8,7 +8,6 @@ say, and the assistance.
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -23,10 +22,10 @@ from penumbra.rbc.player_view import color_name
 from penumbra.server.human_game import HumanGame
 from tests.server.other_histories import Story, other_history, play
 from tests.server.scripted import new_game, page, server
+from tests.support.evidence import scale
 
-EVIDENCE = os.environ.get("PENUMBRA_EVIDENCE") == "1"
-PLIES = 40 if EVIDENCE else 24
-GAMES = [(seed, seed % 2 == 0) for seed in range(20)] if EVIDENCE else [(4, True), (3, False)]
+PLIES = scale(24, 40)
+GAMES = scale([(4, True), (3, False)], [(seed, seed % 2 == 0) for seed in range(20)])
 PROBES: list[object] = [
     {"type": "move", "step": 1_000, "move": "e7e5"},
     {"type": "sense", "step": 0, "square": "e4"},

@@ -14,10 +14,10 @@ from urllib.request import Request, urlopen
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
-from tests.server.browser import EVIDENCE, Server, serving
-from tests.server.test_page_evidence import note
+from tests.server.browser import Server, serving
+from tests.server.figures import note
 
-pytestmark = pytest.mark.skipif(not EVIDENCE, reason="takes minutes; PENUMBRA_EVIDENCE=1 runs it")
+pytestmark = pytest.mark.evidence
 
 BOTS = ("random", "hunter", "attacker", "trout", "strange-fish")
 

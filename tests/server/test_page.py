@@ -13,16 +13,10 @@ from playwright.sync_api import Browser, Page, Route, expect
 from penumbra.interop.history import read_record
 from penumbra.review.frames import review_of
 from penumbra.review.page import write_replay_page
-from tests.server.browser import Server, cell, chromium, clean_page, phase, serving, start_game
+from tests.server.browser import Server, cell, clean_page, phase, serving, start_game
 from tests.support import DATA
 
 GAME = DATA / "paper_game.json"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import re
@@ -19,44 +18,27 @@ from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.player import play_game
 from tests.server.browser import (
     DESKTOP,
-    EVIDENCE,
     PHONE,
     Server,
     cell,
-    chromium,
     clean_page,
     phase,
     serving,
     start_game,
 )
+from tests.server.figures import note
 from tests.support import ROOT
 
-pytestmark = pytest.mark.skipif(not EVIDENCE, reason="takes minutes; PENUMBRA_EVIDENCE=1 runs it")
+pytestmark = pytest.mark.evidence
 
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 GAME = ROOT / "tests" / "data" / "paper_game.json"
-NOTES = ROOT / "evidence"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     with serving(tmp_path / "games") as server:
         yield server
-
-
-def note(name: str, value: object) -> None:
-    """Keeps a figure for the documents."""
-    NOTES.mkdir(exist_ok=True)
-    path = NOTES / "page.json"
-    figures = json.loads(path.read_text()) if path.exists() else {}
-    path.write_text(json.dumps(figures | {name: value}, indent=1) + "\n")
-    print(f"{name}: {value}")
 
 
 def test_a_killed_server_is_noticed_and_the_game_goes_on_after_its_restart(browser: Browser, server: Server) -> None:

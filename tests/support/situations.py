@@ -7,7 +7,6 @@ with an oracle elsewhere.
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,10 +25,11 @@ from tests.oracles.synopsis import MOVE, SENSE, Context, synopsis
 from tests.oracles.views import PASS, move_code, viewer_capture, viewer_square, window_contents
 from tests.oracles.walks import Step, cut, walk
 from tests.support import DATA
+from tests.support.evidence import scale
 from tests.support.kernels import memory_of
 
 REAL_GAMES = DATA / "real_games.jsonl"
-SCALE = 10 if os.environ.get("PENUMBRA_EVIDENCE") else 1  # how many times the usual number of random cases
+SCALE = scale(1, 10)  # how many times the usual number of random cases
 
 
 @cache

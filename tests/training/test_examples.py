@@ -146,16 +146,12 @@ def test_each_draw_remembers_its_own_previous_turn() -> None:
             last[key] = planes[18:36].tolist()
 
 
-def test_the_seed_decides_and_the_threads_do_not() -> None:
+def test_the_seed_decides_and_the_threads_do_not(restore_threads: None) -> None:
     settings = ExampleSettings(limit=5, multiplicity=2, cap=100, seed=9)
-    before = core.threads()
-    try:
-        runs = []
-        for threads in (1, 2, 5):
-            core.set_threads(threads)
-            runs.append(make_examples(real_records(), settings))
-    finally:
-        core.set_threads(before)
+    runs = []
+    for threads in (1, 2, 5):
+        core.set_threads(threads)
+        runs.append(make_examples(real_records(), settings))
     assert same(runs[0], runs[1]) and same(runs[0], runs[2])
     other = make_examples(real_records(), replace(settings, seed=10))
     assert np.any(other.synopses != runs[0].synopses)

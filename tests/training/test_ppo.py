@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -33,12 +32,10 @@ from penumbra.training.ppo import (
 )
 from penumbra.training.ppo_rollouts import Bulk, Steps, advantages, log_policy
 from penumbra.training.selfplay import NAME
-from tests.support import ROOT
+from tests.support.processes import environment
 from tests.support.training_games import make_archive, records
 
-torch.set_num_threads(1)
-SOURCE = str(ROOT / "src")
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": SOURCE}
+ENVIRONMENT = environment(OMP_NUM_THREADS="1")
 POPULATION = """
 games = 100000
 opening_plies = 2

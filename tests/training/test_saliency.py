@@ -24,7 +24,6 @@ from penumbra.training.saliency import Saliency, SaliencyError, SaliencyLog
 from penumbra.training.trainer import Trainer
 from tests.support.training_games import records, write_recipe
 
-torch.set_num_threads(1)
 WEIGHTS = LossWeights(policy=1.0, value=0.7, soon=0.2, pieces=0.1)
 
 

@@ -26,13 +26,6 @@ from tests.support import ROOT
 from tests.support.command_line import penumbra
 from tests.support.training_games import make_archive, records, write_recipe
 
-torch.set_num_threads(1)
-
-
-@pytest.fixture
-def recipe(tmp_path: Path) -> Recipe:
-    return read_recipe(write_recipe(tmp_path))
-
 
 def one_search_a_game() -> dict[int, bytes]:
     """In every game of the little archive the first sense was searched: two windows, three visits to one."""

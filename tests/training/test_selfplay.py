@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from penumbra.core import PASS, Fleet, GameRecord, set_threads, threads
+from penumbra.core import PASS, Fleet, GameRecord, set_threads
 from penumbra.dsmcp.domain import Features, Floats, Legal
 from penumbra.games.archive import Archive
 from penumbra.games.verification import verify
@@ -36,16 +36,12 @@ def random_games(games: int, at_once: int, seed: int = 3, cap: int = 300) -> dic
     return done
 
 
-def test_games_do_not_depend_on_their_neighbours_or_threads() -> None:
+def test_games_do_not_depend_on_their_neighbours_or_threads(restore_threads: None) -> None:
     together = random_games(9, 9)
     assert sorted(together) == list(range(9))
     assert random_games(9, 2) == together
-    before = threads()
     set_threads(1)
-    try:
-        assert random_games(9, 4) == together
-    finally:
-        set_threads(before)
+    assert random_games(9, 4) == together
 
 
 def test_rows_show_what_the_replayer_of_examples_shows() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -28,20 +27,14 @@ from penumbra.training.recipe import Plan, Recipe, RecipeError, Training, read_r
 from penumbra.training.trainer import CheckpointError, Trainer
 from tests.support import ROOT
 from tests.support.command_line import penumbra
+from tests.support.processes import environment
 from tests.support.training_games import make_archive, records, write_recipe
 
-torch.set_num_threads(1)
-SOURCE = str(ROOT / "src")
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": SOURCE}
+ENVIRONMENT = environment(OMP_NUM_THREADS="1")
 
 
 def silent(entry: dict[str, Any]) -> None:
     pass
-
-
-@pytest.fixture
-def recipe(tmp_path: Path) -> Recipe:
-    return read_recipe(write_recipe(tmp_path))
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,8 @@ from penumbra.network.quantization.rounding import ranges_of
 from penumbra.network.weights import FULL, LITE, WeightsError
 from penumbra.training.examples import ExampleSettings, make_examples
 from penumbra.training.sample_positions import records, synopses
-from tests.network.test_networks import some_weights
 from tests.support.command_line import penumbra
+from tests.support.small_networks import some_weights
 
 fast = pytest.mark.skipif(not calibration.is_fast_here(), reason="this processor has no VNNI")
 

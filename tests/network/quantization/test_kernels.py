@@ -19,8 +19,8 @@ from penumbra.network.quantization.rounding import ranges_of
 from penumbra.network.weights import FULL, LITE, Weights
 from penumbra.training.examples import ExampleSettings, make_examples
 from penumbra.training.sample_positions import records, synopses
-from tests.network.test_networks import some_weights
 from tests.oracles import eight_bits as slow
+from tests.support.small_networks import some_weights
 
 pytestmark = pytest.mark.skipif(not builds(), reason="this processor has neither AVX2 nor AVX-512 VNNI")
 

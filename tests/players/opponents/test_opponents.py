@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import collections
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +39,7 @@ from penumbra.rbc.actions import (
 from penumbra.rbc.sense_partitions import INNER_SQUARES, boards, sense_groups
 from penumbra.rbc.tracker import Tracker
 from tests.oracles.chi_square import upper_limit
+from tests.support.processes import run_python
 
 THINKING = [kind for kind in KINDS if kind not in ("random", "attacker")]
 TRACKING = ["stocky-inference", "oracle", "dynamic-entropy", "strange-fish", "strange-fish-2"]
@@ -171,8 +169,7 @@ from penumbra.players.opponents.kinds import KINDS, make_player
 from penumbra.players.player import play_game
 print(len(KINDS), play_game(make_player("trout", 1), make_player("random", 1)).reason)
 """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+    run = run_python("-c", script)
     assert (run.returncode, run.stdout, run.stderr) == (0, f"{len(KINDS)} KING_CAPTURE\n", "")
 
 
