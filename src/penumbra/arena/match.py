@@ -20,7 +20,6 @@ from penumbra.arena.score import GameResult, Score
 from penumbra.arena.sprt import Sprt
 from penumbra.core import GameRecord, set_threads
 from penumbra.games.visits import pack
-from penumbra.interop.isolated_player import ForeignPlayer
 from penumbra.players.penumbra.player import PenumbraPlayer, searches_of
 from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
 
@@ -84,7 +83,6 @@ class GameRoom:
         outcome = play(players[white], players[black], job.clock)
         least = dict(zip((white, black), outcome.least_left, strict=True))
         ours = {side: player for side, player in players.items() if isinstance(player, PenumbraPlayer)}
-        told = [player for player in players.values() if isinstance(player, PenumbraPlayer | ForeignPlayer)]
         record = outcome.record
         record.white_name = sides[white].label or record.white_name
         record.black_name = sides[black].label or record.black_name
@@ -100,8 +98,8 @@ class GameRoom:
             least_left=(_finite(least["a"]), _finite(least["b"])),
             record=record.to_bytes(),
             seed=job.seed,
-            recoveries=tuple(line for player in told for line in player.recoveries),
-            search_faults=tuple(line for player in told for line in player.faults),
+            recoveries=tuple(line for player in players.values() for line in player.recoveries),
+            search_faults=tuple(line for player in players.values() for line in player.faults),
             visits=pack(searched for player in ours.values() for searched in searches_of(player)),
             decisions=tuple((side, p.settings, p.recorded) for side, p in ours.items() if self._record),
         )

@@ -30,6 +30,7 @@ import penumbra
 from penumbra.core import GameRecord
 from penumbra.interop import isolated_host
 from penumbra.interop.stockfish import find_stockfish
+from penumbra.players.player import Player
 
 HELLO_LIMIT = 30.0  # seconds for an interpreter to start
 START_LIMIT = 60.0  # seconds to load a player and to start a game
@@ -98,12 +99,15 @@ def find_player(name: str) -> str | None:
         return None
 
 
-class ForeignPlayer:
+class ForeignPlayer(Player):
     """A player asked through its process, which is started when first needed.
 
     `source` is a reconchess player by module or path. With `python`, another interpreter, it may also be any name that
     the Penumbra of that one knows, with `settings` as a tournament's file has them.
     """
+
+    name = ""
+    promotion = 0
 
     def __init__(
         self,
@@ -121,7 +125,6 @@ class ForeignPlayer:
         self._python = python
         self._settings = dict(settings or {})
         self.name = name or Path(source).stem
-        self.promotion = 0
         self.installation: Installation | None = None
         self.recoveries: list[str] = []  # of the last game, where the player is a Penumbra
         self.faults: list[str] = []  # of its search
