@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from penumbra.arena.entrants import Bench, Entrant
+from penumbra.arena.entrants import Entrant, PlayerPool
 from penumbra.arena.game_loop import Clock, play
 from penumbra.arena.pool import Pool
 from penumbra.arena.score import GameResult, Score
@@ -67,14 +67,14 @@ class GameRoom:
         set_threads(threads)
         notes = logging.NullHandler() if logs is None else logging.FileHandler(Path(logs) / "penumbra.log", delay=True)
         logging.getLogger("penumbra").addHandler(notes)
-        self._bench = Bench(logs)
+        self._players = PlayerPool(logs)
         self._record = record
 
     def do(self, job: Job) -> GameResult:
         sides = {"a": job.a, "b": job.b}
         colors = {"a": job.a_is_white, "b": not job.a_is_white}
         seeds = {"a": job.seed, "b": job.seed + 1}
-        players = {side: self._bench.player(who, colors[side], seeds[side], who.name) for side, who in sides.items()}
+        players = {side: self._players.player(who, colors[side], seeds[side]) for side, who in sides.items()}
         for player in players.values():
             if isinstance(player, PenumbraPlayer):
                 player.record = self._record
@@ -105,7 +105,7 @@ class GameRoom:
         )
 
     def close(self) -> None:
-        self._bench.close()
+        self._players.close()
 
 
 def run(match: Match, report: Callable[[Score], None] = lambda score: None) -> tuple[Score, bool]:

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from penumbra.core import Game
 from penumbra.rbc.actions import action_to_code
 
 if TYPE_CHECKING:
-    from penumbra.core import GameRecord
+    from penumbra.core import Game, GameRecord
 
 
 class Player:
@@ -135,6 +134,8 @@ class Spectator(Protocol):
 
 def play_game(white: Player, black: Player, game: Game | None = None, spectator: Spectator | None = None) -> Game:
     """Plays a game to its end and returns it. ValueError if a player chooses what it may not."""
+    from penumbra.core import Game  # not before: bots are checked and imported without numpy
+
     game = game or Game()
     game.set_names(white.name, black.name)
     players = {True: white, False: black}

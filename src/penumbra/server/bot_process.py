@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.player import Player
 from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
-from penumbra.server import bots
 from penumbra.server.assistance import Assistant
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class BotRoom:
     thoughts: bool  # whether its decisions are wanted
 
     def open(self) -> Bot:
-        player = bots.make(self.name, self.seed, self.configuration)
+        player = registry.make(self.name, self.seed, self.configuration)
         if isinstance(player, PenumbraPlayer):
             player.record = self.thoughts
         player.meet(self.opponent)
