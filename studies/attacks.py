@@ -16,9 +16,9 @@ from penumbra.dsmcp.domain import Features, Floats, Legal
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.players.opponents.attacker import SCRIPTS, Attacker, AttackerSettings
 from penumbra.players.penumbra.configuration import Configuration
+from penumbra.players.penumbra.factory import fitted
 from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.player import play_game
-from penumbra.players.registry import fitted
 
 MOVES = np.array(sorted({action for script in SCRIPTS.values() for action in script}))
 

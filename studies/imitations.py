@@ -15,12 +15,11 @@ from penumbra.arena.game_loop import Clock
 from penumbra.arena.match import Match, run
 from penumbra.arena.score import Score
 from penumbra.commands.match import summary
-from penumbra.interop.isolated_player import RECONCHESS
 from penumbra.interop.stockfish import find_stockfish
 
 THEIRS = {
-    "random": RECONCHESS["reconchess:random"],
-    "attacker": RECONCHESS["reconchess:attacker"],
+    "random": "reconchess.bots.random_bot",
+    "attacker": "reconchess.bots.attacker_bot",
     "trout": "penumbra.interop.limited_trout",
 }
 

@@ -46,9 +46,10 @@ from typing import Any
 from penumbra.arena.game_loop import Clock
 from penumbra.arena.game_loop import play as play_game
 from penumbra.core import set_threads
-from penumbra.interop.isolated_player import ForeignPlayer, find_python
+from penumbra.interop.isolated_player import IsolatedPlayer, find_python
 from penumbra.players import registry
 from penumbra.players.penumbra.player import PenumbraPlayer
+from penumbra.players.player import Player
 
 
 def play(job: dict[str, Any]) -> dict[str, Any]:
@@ -60,8 +61,7 @@ def play(job: dict[str, Any]) -> dict[str, Any]:
         outcome = play_game(white, black, clock)
     finally:
         for player in players:
-            if hasattr(player, "close"):
-                player.close()
+            player.close()
     a_is_white = job["game"] % 2 == 0
     result = 0.5 if outcome.winner is None else float(outcome.winner == a_is_white)
     if not a_is_white:
@@ -78,29 +78,29 @@ def play(job: dict[str, Any]) -> dict[str, Any]:
         "plies": len(outcome.record.moves),
         "used": [round(s, 2) for s in outcome_used],
         "least": [round(s, 2) if math.isfinite(s) else None for s in least],
-        "faults": [getattr(player, "faults", []) for player in players],
+        "faults": [list(player.faults) for player in players],
         "models": [model_of(player) for player in players],
         "decisions": [decisions(player) if isinstance(player, PenumbraPlayer) else [] for player in players],
     }
 
 
-def make(side: dict[str, Any], seed: int) -> Any:
+def make(side: dict[str, Any], seed: int) -> Player:
     """A built-in player, or one in a process of its own."""
     if "python" not in side and "path" not in side:
         return registry.make_with_settings(side["kind"], seed, side["settings"])
     python = find_python(side["python"]) if "python" in side else None
-    player = ForeignPlayer(side.get("path") or side["kind"], python=python, settings=side["settings"])
+    player = IsolatedPlayer(side.get("path") or side["kind"], python=python, settings=side["settings"])
     player.seed(seed)
     return player
 
 
-def decisions(player: Any) -> list[list[Any]]:
+def decisions(player: PenumbraPlayer) -> list[list[Any]]:
     """Of each search: turn, sense or move, states, particles, ancestors, singletons, rejections, belief seconds,
     seconds, nodes, value, whether π̄'s favourite was chosen."""
     rows = []
     for d, turn in zip(player.decisions, player.turns, strict=True):
         h = d.belief
-        if d.reason != "search" or not hasattr(h, "ancestors"):
+        if d.reason != "search" or h is None:
             rows.append([turn, d.reason, d.states, round(d.seconds, 3)])
             continue
         favourite = bool(d.action == d.actions[d.policy.argmax()])
@@ -114,7 +114,7 @@ def decisions(player: Any) -> list[list[Any]]:
     return rows
 
 
-def model_of(player: Any) -> dict[str, float] | None:
+def model_of(player: Player) -> dict[str, float] | None:
     """What a Penumbra took its opponent for at the end, where it was to find out."""
     model = player.model if isinstance(player, PenumbraPlayer) else None
     return None if model is None else model.shares()

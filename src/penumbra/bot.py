@@ -40,7 +40,7 @@ class Penumbra(adapters.ReconchessPlayer):
         super().__init__(self._make_player)
 
     def _make_player(self) -> Player:
-        from penumbra.players.registry import make_penumbra
+        from penumbra.players.penumbra.factory import make_penumbra
 
         self._penumbra: PenumbraPlayer = make_penumbra(CONFIGURATION)
         return self._penumbra

@@ -18,6 +18,7 @@ from penumbra.arena.population import Member, Pairing, Population, PopulationErr
 from penumbra.core import GameRecord
 from penumbra.games.archive import Archive
 from penumbra.games.verification import verify
+from penumbra.players.player import Player
 from tests.support import ROOT
 from tests.support.command_line import penumbra
 from tests.support.evidence import scale
@@ -166,7 +167,7 @@ def test_a_game_that_was_made_before_counts_as_done(tmp_path: Path) -> None:
 def test_a_player_that_fails_is_told_of_and_its_games_are_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Failing:
+    class Failing(Player):
         name = "x"
 
         def start(self, color: bool, fen: str) -> None:
@@ -303,7 +304,11 @@ def test_it_runs_with_numpy_and_the_core_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('kind = "attacker"', 'kind = "atacker"', "player 2 (Hasty): there is no kind 'atacker'"),
+        (
+            'kind = "attacker"',
+            'kind = "atacker"',
+            "player 2 (Hasty): there is no player 'atacker'; known are penumbra, ",
+        ),
         ("nodes = 300", "nodez = 300", "player 3 (Trout): trout has no setting 'nodez'"),
         ("nodes = 300", "nodes = -1", "player 3 (Trout): trout: nodes = -1"),
         ("seed = 11", "sead = 11", "there is no 'sead'"),

@@ -17,7 +17,7 @@ import chess.engine
 import pytest
 from studies.imitations import planned
 
-from penumbra.arena.entrants import Bench, Entrant, entrant
+from penumbra.arena.entrants import Entrant, PlayerPool, entrant
 from penumbra.arena.game_loop import Clock, Table, play
 from penumbra.arena.match import Match, run, to_json
 from penumbra.arena.pool import Pool
@@ -25,7 +25,7 @@ from penumbra.arena.score import GameResult, Score, wilson
 from penumbra.arena.sprt import Sprt
 from penumbra.core import Game, GameRecord
 from penumbra.interop.history import read_record
-from penumbra.interop.isolated_player import ForeignFault, ForeignPlayer
+from penumbra.interop.isolated_player import IsolatedPlayer, PlayerFault
 from penumbra.interop.limited_trout import LimitedEngine, limit_from_environment
 from penumbra.interop.stockfish import find_stockfish
 from penumbra.players.opponents.random_player import RandomPlayer
@@ -56,7 +56,7 @@ BAD = {
 def test_a_bad_player_loses_by_name_and_only_its_game(name: str, tmp_path: Path) -> None:
     """At the table: it loses, and its next game starts in a fresh process as if nothing had been."""
     method, body, reason, detail = BAD[name]
-    bad = ForeignPlayer(str(write_bot(tmp_path, name, method, body)))
+    bad = IsolatedPlayer(str(write_bot(tmp_path, name, method, body)))
     clock = Clock(0.5, 0.1) if name == "sleeps" else CLOCK
     try:
         for color in (True, False) if name in ("raises", "is killed") else (True,):
@@ -73,7 +73,7 @@ def test_a_bad_player_loses_by_name_and_only_its_game(name: str, tmp_path: Path)
 
 
 def test_a_process_killed_from_outside_is_a_loss(tmp_path: Path) -> None:
-    bad = ForeignPlayer("reconchess.bots.random_bot")
+    bad = IsolatedPlayer("reconchess.bots.random_bot")
 
     class Killer(RandomPlayer):
         turns = 0
@@ -110,10 +110,10 @@ def test_a_match_with_a_bad_player_has_all_its_games(tmp_path: Path) -> None:
         assert read_record(out / f"{number:04d}.json").reason == "RESIGN"
 
 
-def test_foreign_players_print_into_their_own_file(tmp_path: Path) -> None:
+def test_isolated_players_print_into_their_own_file(tmp_path: Path) -> None:
     bot = write_bot(tmp_path, "talks", "handle_sense_result(self, r)", "print('what a board')")
     log = tmp_path / "talks.log"
-    player = ForeignPlayer(str(bot), log=str(log))
+    player = IsolatedPlayer(str(bot), log=str(log))
     player.load()
     player.start(True, Game().fen())
     for _ in range(2):
@@ -123,7 +123,7 @@ def test_foreign_players_print_into_their_own_file(tmp_path: Path) -> None:
     assert "what a board" in log.read_text()
 
 
-def test_a_foreign_player_has_a_process_of_its_own_for_each_game(tmp_path: Path) -> None:
+def test_an_isolated_player_has_a_process_of_its_own_for_each_game(tmp_path: Path) -> None:
     """What it leaves behind in its module is gone, unless it is to be kept."""
     bot = write_bot(tmp_path, "counts", "choose_move(self, m, s)", "pass")
     bot.write_text(bot.read_text() + "    games = []\n")
@@ -131,16 +131,16 @@ def test_a_foreign_player_has_a_process_of_its_own_for_each_game(tmp_path: Path)
     for keep, last in ((False, "[1]"), (True, "[1, 1]")):
         logs = tmp_path / str(keep)
         logs.mkdir()
-        bench = Bench(str(logs))
+        pool = PlayerPool(str(logs))
         for seed in range(2):
-            bench.player(Entrant("counts", str(bot), keep=keep), True, seed, "counts").start(True, Game().fen())
-        bench.close()
+            pool.player(Entrant("counts", str(bot), keep=keep), True, seed).start(True, Game().fen())
+        pool.close()
         assert (logs / "counts.log").read_text().splitlines() == ["[1]", last]
 
 
-def test_a_foreign_game_repeats_itself_by_seed() -> None:
+def test_an_isolated_game_repeats_itself_by_seed() -> None:
     games = []
-    player = ForeignPlayer("reconchess.bots.random_bot")
+    player = IsolatedPlayer("reconchess.bots.random_bot")
     for _ in range(2):
         player.seed(5)
         games.append(play(player, RandomPlayer(2), Clock(None)).record.to_bytes())
@@ -161,11 +161,11 @@ def test_a_player_that_cannot_be_loaded_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_call_after_the_end_of_the_process_is_a_fault() -> None:
-    player = ForeignPlayer("reconchess.bots.random_bot")
+    player = IsolatedPlayer("reconchess.bots.random_bot")
     player.load()
     assert player.name == "RandomBot" and player.pid is not None
     os.kill(player.pid, signal.SIGKILL)
-    with pytest.raises(ForeignFault, match="killed"):
+    with pytest.raises(PlayerFault, match="killed"):
         player.start(True, Game().fen())
     player.close()
 
@@ -391,9 +391,7 @@ def test_the_same_seed_gives_the_same_match_for_any_number_of_workers(tmp_path: 
     configuration = Configuration(evaluator="heuristic", nodes=40, cap=2_000, settings={"table_entries": 4096})
     records = []
     for workers in (1, 2):
-        match = Match(
-            Entrant("penumbra", None, configuration), Entrant("random"), 2, Clock(None), workers=workers, seed=3
-        )
+        match = Match(entrant("penumbra", configuration), Entrant("random"), 2, Clock(None), workers=workers, seed=3)
         records.append([result.record for result in run(match)[0].results])
     assert records[0] == records[1]
 

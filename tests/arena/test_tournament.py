@@ -269,7 +269,11 @@ def _children(pid: int) -> list[str]:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('kind = "random"', 'kind = "rundom"', "player 1 (Wild): there is no kind 'rundom'"),
+        (
+            'kind = "random"',
+            'kind = "rundom"',
+            "player 1 (Wild): there is no player 'rundom'; known are ",
+        ),
         ("nodes = 200", "nodez = 200", "player 4 (Fish): trout has no setting 'nodez'"),
         ("cap = 1000", "cup = 1000", "player 6 (Deep): there is no 'cup'"),
         ("n_particles = 8", "particles = 8", "player 6 (Deep): settings: "),

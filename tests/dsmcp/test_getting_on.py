@@ -11,7 +11,7 @@ from penumbra.core import Game
 from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.player import PenumbraPlayer
-from penumbra.players.player import play_game
+from penumbra.players.player import Player, play_game
 from penumbra.rbc.actions import PASS
 
 # Drawn by the limit of moves in games against a program whose engine had died.
@@ -21,21 +21,16 @@ WON = {
 }
 
 
-class Passer:
+class Passer(Player):
     """Never looks, never moves."""
 
     name = "Passer"
 
-    def start(self, color: bool, fen: str) -> None: ...
-    def opponent_moved(self, capture: int | None) -> None: ...
     def choose_sense(self) -> int | None:
         return None
 
-    def sensed(self, square: int | None, contents: Sequence[int]) -> None: ...
     def choose_move(self, actions: Sequence[int]) -> int:
         return PASS
-
-    def moved(self, requested: int, taken: int, capture: int | None) -> None: ...
 
 
 @pytest.mark.parametrize("fen", WON)

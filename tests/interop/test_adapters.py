@@ -48,7 +48,7 @@ class Witness(RandomPlayer):
     def moved(self, requested: int, taken: int, capture: int | None) -> None:
         self.seen.append(("moved", requested, taken, capture))
 
-    def game_over(self, winner: bool | None, reason: str | None, record: object) -> None:
+    def game_over(self, winner: bool | None, reason: str | None, record: object = None) -> None:
         self.result = (winner, reason)
 
 

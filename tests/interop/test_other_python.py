@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import penumbra
-from penumbra.arena.entrants import entrant, loaded_in_python
+from penumbra.arena.entrants import entrant
 from penumbra.arena.game_loop import Clock
 from penumbra.arena.match import GameRoom, Match, run, steps
 from penumbra.arena.score import GameResult
@@ -169,8 +169,8 @@ def test_its_process_ends_with_the_match_even_behind_a_shell(tmp_path: Path) -> 
     )
     python = write_python(tmp_path / "python", f"PYTHONPATH={SOURCE.parent}", f'{sys.executable} "$@"')
     code = f"""
-        from penumbra.interop.isolated_player import ForeignPlayer
-        ForeignPlayer({str(bot)!r}, python={str(python)!r}).start(True, "8/8/8/8/8/8/8/K6k w - - 0 1")
+        from penumbra.interop.isolated_player import IsolatedPlayer
+        IsolatedPlayer({str(bot)!r}, python={str(python)!r}).start(True, "8/8/8/8/8/8/8/K6k w - - 0 1")
     """
     match = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], env=environment())
     pid = tmp_path / "pid"
@@ -227,13 +227,13 @@ def test_a_python_that_will_not_do_is_one_line(text: str | None, message: str, t
 
 def test_a_player_or_a_setting_that_the_other_does_not_know_is_one_line(other: Path, tmp_path: Path) -> None:
     with pytest.raises(
-        ValueError, match=rf"^{other}: no player 'nobody': it is neither a file, a module, nor one of ran"
+        ValueError, match=rf"^{other}: no player 'nobody': it is neither a file, a module, nor one of pen"
     ):
         entrant("nobody", python=str(other))
     with pytest.raises(ValueError, match=rf"^{other}: penumbra: there is no 'telepathy'; there are preset"):
-        loaded_in_python("penumbra", str(other), {"telepathy": 1})
+        entrant("penumbra", python=str(other), settings={"telepathy": 1})
     with pytest.raises(ValueError, match=rf"^{other}: strange-fish: .* has no setting 'nodez'"):
-        loaded_in_python("strange-fish", str(other), {"nodez": 1})
+        entrant("strange-fish", python=str(other), settings={"nodez": 1})
     (tmp_path / "broken.py").write_text("import no_such_module_anywhere")
     with pytest.raises(ValueError, match="no_such_module_anywhere"):
         entrant(str(tmp_path / "broken.py"), python=str(other))

@@ -13,8 +13,8 @@ from penumbra import core
 from penumbra.core import KING_TAKEN, START_FEN, Game, StateSet
 from penumbra.interop import stockfish, uci
 from penumbra.interop.stockfish import StockfishEngine, find_stockfish, running
+from penumbra.players import registry
 from penumbra.players.opponents.engine import FAR, requests
-from penumbra.players.opponents.kinds import KINDS, make_player
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.opponents.settings import EngineSettings, OpponentSettingsError
 from penumbra.players.player import play_game
@@ -22,9 +22,10 @@ from penumbra.rbc.actions import action_name
 from tests.support.command_line import penumbra
 
 PATH = find_stockfish()
-WITH_ENGINE = [kind for kind in KINDS if issubclass(KINDS[kind].settings, EngineSettings)]
+WITH_ENGINE = [name for name, entry in registry.ENTRIES.items() if issubclass(entry.settings, EngineSettings)]
 SMALL: dict[str, dict[str, Any]] = {
-    kind: {key: 6 for key in ("states", "boards") if key in KINDS[kind].settings.__dataclass_fields__} | {"nodes": 40}
+    kind: {key: 6 for key in ("states", "boards") if key in registry.entry(kind).settings.__dataclass_fields__}
+    | {"nodes": 40}
     for kind in WITH_ENGINE
 }
 SMALL["stocky-inference"]["boards"] = 10
@@ -41,11 +42,11 @@ def named_scores(engine: StockfishEngine, fen: str) -> dict[str, int]:
 @needs_stockfish
 @pytest.mark.parametrize("kind", WITH_ENGINE)
 def test_every_kind_can_play_with_stockfish(kind: str) -> None:
-    player = make_player(kind, 1, engine="stockfish", **SMALL[kind])
+    player = registry.make_with_settings(kind, 1, {"engine": "stockfish"} | SMALL[kind])
     game = play_game(player, RandomPlayer(2), Game(None, full_turn_limit=3))
     assert game.over
     assert game.record().replay().winner == game.winner
-    again = make_player(kind, 1, engine="stockfish", **SMALL[kind])
+    again = registry.make_with_settings(kind, 1, {"engine": "stockfish"} | SMALL[kind])
     assert play_game(again, RandomPlayer(2), Game(None, full_turn_limit=3)).record().to_bytes() == (
         game.record().to_bytes()
     )
@@ -55,7 +56,7 @@ def test_every_kind_can_play_with_stockfish(kind: str) -> None:
 @pytest.mark.parametrize("kind", WITH_ENGINE)
 def test_a_king_that_is_seen_is_taken(kind: str) -> None:
     fen = "4k3/8/8/8/8/8/8/K3R3 w - - 0 1"
-    player = make_player(kind, 0, engine="stockfish", **SMALL[kind])
+    player = registry.make_with_settings(kind, 0, {"engine": "stockfish"} | SMALL[kind])
     game = Game(fen)
     player.start(True, fen)
     player.opponent_moved(None)
@@ -156,7 +157,7 @@ def test_a_stockfish_that_is_missing_is_one_line(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("STOCKFISH_EXECUTABLE", str(tmp_path / "nowhere"))
     for kind in WITH_ENGINE:
         with pytest.raises(OpponentSettingsError, match="it is not found; install it, or set STOCKFISH_EXECUTABLE"):
-            make_player(kind, 0, engine="stockfish")
+            registry.make_with_settings(kind, 0, {"engine": "stockfish"})
     config = tmp_path / "population.toml"
     player = '[[player]]\nname = "{}"\nkind = "trout"\nsettings = {{ engine = "{}" }}\n'
     config.write_text("games = 2\n" + player.format("A", "native") + player.format("B", "stockfish"))
@@ -175,7 +176,7 @@ def test_a_stockfish_that_is_missing_is_one_line(tmp_path: Path, monkeypatch: py
 )
 def test_bad_settings_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(OpponentSettingsError, match=message):
-        make_player("oracle", 0, **settings)
+        registry.make_with_settings("oracle", 0, settings)
 
 
 @needs_stockfish

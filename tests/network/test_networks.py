@@ -28,6 +28,7 @@ from penumbra.network.quantization.int8_evaluator import Int8Evaluator
 from penumbra.network.torch_evaluator import TorchEvaluator
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError
 from penumbra.players import registry
+from penumbra.players.penumbra import factory
 from penumbra.players.penumbra.configuration import Configuration
 from tests.support import ROOT
 from tests.support.command_line import penumbra
@@ -174,15 +175,15 @@ def test_the_opponent_recognised_decides_the_headset() -> None:
     asked = evaluator.evaluator
     assert (asked.policy, asked.value, asked.opponent) == ("Penumbra", "All", "Trout")
     assert "StrangeFish" in loading.network_headsets(None, "cpu")
-    made = registry.make_evaluators(Configuration(device="cpu"), "TroutBot")
+    made = factory.make_evaluators(Configuration(device="cpu"), "TroutBot")
     assert made == (evaluator, evaluator)  # shared by all games of the process
 
 
 def test_playing_starts_without_torch() -> None:
     program = (
         "import sys\n"
-        "from penumbra.players import registry\n"
-        "registry.make_evaluators(registry.Configuration(device='cpu'), 'x')\n"
+        "from penumbra.players.penumbra import factory\n"
+        "factory.make_evaluators(factory.Configuration(device='cpu'), 'x')\n"
         "assert 'torch' not in sys.modules\n"
     )
     source = str(ROOT / "src")

@@ -1,4 +1,4 @@
-"""Who takes part: built-in players, Penumbra's presets, reconchess players, and any of them in another Python."""
+"""Who takes part: players by their names in the registry, reconchess players, and any of them in another Python."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from penumbra.players.penumbra.configuration import Configuration, to_table
 from penumbra.players.player import Player
 
 if TYPE_CHECKING:
-    from penumbra.interop.isolated_player import ForeignPlayer, Installation
+    from penumbra.interop.isolated_player import Installation, IsolatedPlayer
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """Who plays: by `source`, a module or a path, one that runs in its own process; by `kind`, a built-in player with
-    its settings, or Penumbra; else the built-in player of that name.
+    """Who plays: by `kind`, the player of that name in the registry, which is `name` where it is left out; or by
+    `source`, a module or a file, a reconchess player in a process of its own.
 
-    With an `installation`, another Python, `source` may also be a built-in player's name there, with `settings`.
+    With an `installation`, another Python, `source` may also be a name in the registry there.
     """
 
     name: str
     source: str | None = None
-    configuration: Configuration = dataclasses.field(default_factory=Configuration)
     kind: str | None = None
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)  # variables of its own process
     keep: bool = False  # its own process plays one game after another; else each has a new one
     installation: Installation | None = None  # of another Python, in which its process runs
-    known_as: str | None = None  # the built-in player's name, where `name` is a label
+    title: str | None = None  # what opponents hear, where it has a process of its own and its name is known
+    label: str | None = None  # what the records of its games call it; None: as it calls itself
 
     def plain(self) -> dict[str, Any]:
         """What determines how it plays, as plain data."""
@@ -53,134 +53,132 @@ class Entrant:
 
     @property
     def is_penumbra(self) -> bool:
-        return registry.is_penumbra(self.source or self.kind or self.known_as or self.name)
-
-    @property
-    def label(self) -> str | None:
-        """What the records of its games call it; None: as it calls itself."""
-        return None if self.installation is None and self.known_as is None else self.name
+        return registry.is_penumbra(self.source or self.kind or self.name)
 
 
 def entrant(
-    name: str, configuration: Configuration | None = None, python: str | None = None, label: str | None = None
+    player: str,
+    configuration: Configuration | None = None,
+    python: str | None = None,
+    label: str | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+    keep: bool = False,
 ) -> Entrant:
-    """The entrant of that name, in another Python if one is given; ValueError, on one line, if there is none or it
-    cannot be loaded. The configuration is for Penumbra alone. A label stands for the name in results and records."""
-    configuration = configuration or Configuration()
+    """Who plays under a name of the registry, a module or a path, in another Python if one is given; ValueError, on one
+    line, if there is no such player or it cannot be loaded.
+
+    `settings` are as a file has them; left out, Penumbra has those of the configuration. A label stands for the name in
+    results and records. The environment, and whether to keep its process, are for a player that has one of its own.
+    """
+    if settings is None:
+        settings = to_table(configuration) if configuration and registry.is_penumbra(player) else {}
+    known = registry.ENTRIES.get(player)
+    if python is None and known is not None and known.module is None:
+        registry.make_with_settings(player, 0, settings)
+        return Entrant(label or player, kind=player, settings=settings, label=label)
+    source = player if known is None else known.module or player
+    if any(entry.needs_stockfish and entry.module == source for entry in registry.ENTRIES.values()):
+        from penumbra.interop.isolated_player import check_stockfish
+
+        check_stockfish(player)
     if python is not None:
-        settings = to_table(configuration) if registry.is_penumbra(name) else {}
-        return loaded_in_python(name, python, settings, label=label)
-    if name in registry.names():
-        preset = name.partition(":")[2] or configuration.preset
-        who = Entrant(name, None, dataclasses.replace(configuration, preset=preset))
-    else:
-        who = loaded(name)
-    return who if label is None else dataclasses.replace(who, name=label, known_as=name)
+        return _in_python(player, source, python, settings, environment, keep, label)
+    return _isolated(player, source, environment, keep, label)
 
 
-def loaded(name: str, environment: Mapping[str, str] | None = None) -> Entrant:
-    """A reconchess player by module or path, found to load; ValueError, on one line, if it does not."""
-    from penumbra.interop.isolated_player import RECONCHESS, ForeignFault, ForeignPlayer, find_player
+def _isolated(name: str, source: str, environment: Mapping[str, str] | None, keep: bool, label: str | None) -> Entrant:
+    """A reconchess player, found to load."""
+    from penumbra.interop.isolated_player import IsolatedPlayer, PlayerFault, find_player
 
-    source = find_player(name)
-    if source is None:
-        known = ", ".join([*registry.names(), *RECONCHESS])
+    found = find_player(source)
+    if found is None:
+        known = ", ".join(registry.names())
         raise ValueError(f"there is no player {name!r}: it is neither a file, a module, nor one of {known}")
-    _check_stockfish(name, source)
-    player = ForeignPlayer(source, environment=environment)
+    player = IsolatedPlayer(found, environment=environment)
     try:
         player.load()
-    except ForeignFault as fault:
+    except PlayerFault as fault:
         raise ValueError(f"{name} cannot be loaded: {fault.detail}") from None
     finally:
         player.close()
-    return Entrant(name, source, environment=environment or {})
+    return Entrant(label or name, found, environment=environment or {}, keep=keep, title=player.name, label=label)
 
 
-def loaded_in_python(
+def _in_python(
     name: str,
+    source: str,
     python: str,
-    settings: Mapping[str, Any] | None = None,
-    environment: Mapping[str, str] | None = None,
-    label: str | None = None,
-    is_kind: bool = False,
+    settings: Mapping[str, Any],
+    environment: Mapping[str, str] | None,
+    keep: bool,
+    label: str | None,
 ) -> Entrant:
-    """A player of the Penumbra that another Python has, or a reconchess player there, found to load; ValueError, on one
-    line, if it does not. `attacker` and `trout` are reconchess' own, unless the name is a kind."""
-    from penumbra.interop.isolated_player import RECONCHESS, ForeignFault, ForeignPlayer, find_python
+    """A player of the Penumbra that another Python has, or a reconchess player there, found to load."""
+    from penumbra.interop.isolated_player import IsolatedPlayer, PlayerFault, find_python
 
     path = find_python(python)
-    source = name if is_kind else RECONCHESS.get(name, name)
-    if not is_kind and name not in registry.names() and Path(name).is_file():
+    if name not in registry.ENTRIES and Path(name).is_file():
         source = str(Path(name).resolve())
-    _check_stockfish(name, source)
-    player = ForeignPlayer(source, environment=environment, python=path, settings=settings)
+    player = IsolatedPlayer(source, environment=environment, python=path, settings=settings)
     try:
         player.load()
-    except ForeignFault as fault:
+    except PlayerFault as fault:
         raise ValueError(f"{python}: {fault.detail.removeprefix('load: ')}") from None
     finally:
         player.close()
     assert player.installation is not None
+    label = label or f"{name} ({python})"
     return Entrant(
-        label or f"{name} ({python})",
+        label,
         source,
-        settings=settings or {},
+        settings=settings,
         environment=environment or {},
-        keep=player.installation.built_in,
+        keep=keep or player.installation.built_in,
         installation=player.installation,
+        title=player.name,
+        label=label,
     )
 
 
-def _check_stockfish(name: str, source: str) -> None:
-    from penumbra.interop.isolated_player import RECONCHESS
-    from penumbra.interop.stockfish import find_stockfish
-
-    if source == RECONCHESS["trout"] and find_stockfish() is None:
-        raise ValueError(f"{name} needs Stockfish: install it, or set STOCKFISH_EXECUTABLE to its path")
-
-
-class Bench:
+class PlayerPool:
     """The players of one worker, new for each game.
 
-    Foreign ones too: reconchess starts a process for each game, and players count on it. Its own AttackerBot uses up a
+    Isolated ones too: reconchess starts a process for each game, and players count on it. Its own AttackerBot uses up a
     list that all its games in a process share, and passes from then on. Built-in players of another Python keep their
     process, as ours keep this one. Each Penumbra computes with as many threads as this process.
     """
 
     def __init__(self, logs: str | None = None) -> None:
         self._logs = logs
-        self._foreign: dict[tuple[str, str, str | None, bool], ForeignPlayer] = {}
+        self._isolated: dict[tuple[str, str, str | None, bool], IsolatedPlayer] = {}
 
-    def player(self, who: Entrant, color: bool, seed: int, name: str) -> Player:
-        if who.kind is not None:
-            return registry.make_with_settings(who.kind, seed, who.settings)
+    def player(self, who: Entrant, color: bool, seed: int) -> Player:
         if who.source is None:
-            return registry.make(who.known_as or who.name, seed, who.configuration)
-        from penumbra.interop.isolated_player import ForeignPlayer
-
-        there = who.installation
-        python = None if there is None else there.python
+            return registry.make_with_settings(who.kind or who.name, seed, who.settings)
+        python = None if who.installation is None else who.installation.python
         key = (who.source, who.name, python, color)  # one for each side: a player may meet itself
-        if key in self._foreign and not who.keep:
-            self._foreign.pop(key).close()
-        if key not in self._foreign:
-            stem = _file_name(who.label or Path(name).name)
-            log = None if self._logs is None else str(Path(self._logs) / f"{stem}.log")
-            environment = {"PENUMBRA_THREADS": str(threads()), **who.environment}
-            self._foreign[key] = (
-                ForeignPlayer(who.source, None, log, environment)
-                if there is None
-                else ForeignPlayer(who.source, there.player, log, environment, there.python, who.settings)
-            )
-        player = self._foreign[key]
+        if key not in self._isolated:
+            self._isolated[key] = self._make(who, who.source, python)
+        player = self._isolated[key]
+        if not who.keep:
+            player.close()  # a game that failed may have left its process
         player.seed(seed)
         return player
 
+    def _make(self, who: Entrant, source: str, python: str | None) -> IsolatedPlayer:
+        from penumbra.interop.isolated_player import IsolatedPlayer
+
+        stem = _file_name(who.label or Path(who.name).name)
+        log = None if self._logs is None else str(Path(self._logs) / f"{stem}.log")
+        environment = {"PENUMBRA_THREADS": str(threads()), **who.environment}
+        return IsolatedPlayer(source, who.title, log, environment, python, who.settings, who.keep)
+
     def close(self) -> None:
-        for player in self._foreign.values():
+        for player in self._isolated.values():
             player.close()
-        self._foreign.clear()
+        self._isolated.clear()
 
 
 def _file_name(name: str) -> str:

@@ -12,10 +12,9 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from penumbra.core import Game, GameRecord
-from penumbra.players import notices
 from penumbra.players.player import Player
 from penumbra.rbc.actions import action_name, is_move
 
@@ -42,13 +41,6 @@ class Outcome:
     record: GameRecord
     least_left: tuple[float, float]  # the lowest reading of each clock at the end of a turn, before the increment
     used: tuple[float, float] = (0.0, 0.0)  # seconds that each took for all its turns
-
-
-@runtime_checkable
-class Limited(Protocol):
-    """A player whose calls can be cut short."""
-
-    def limit(self, seconds: float | None) -> None: ...
 
 
 class Forfeit(Exception):
@@ -90,7 +82,7 @@ class Table:
             record.winner, record.reason = winner, "TIMEOUT" if reason in ("time", "hang") else "RESIGN"
         for player in self.players.values():
             try:
-                notices.game_over(player, winner, record.reason, record)
+                player.game_over(winner, record.reason, record)
             except Exception:
                 continue  # the game is over, and what its players make of it changes nothing
         least, used = ((of[True], of[False]) for of in (self.least, self.used))
@@ -98,7 +90,7 @@ class Table:
 
     def _start(self) -> None:
         for color, player in self.players.items():
-            self._ask(color, notices.meet, player, self.players[not color].name)
+            self._ask(color, player.meet, self.players[not color].name)
         for color, player in self.players.items():
             self._ask(color, player.start, color, self.game.fen())
         self.game.set_names(self.players[True].name, self.players[False].name)
@@ -109,19 +101,18 @@ class Table:
         player = self.players[color]
         began = self.now()
         left = self.left[color]
-        if isinstance(player, Limited):
-            player.limit(left + self.clock.increment + GRACE if math.isfinite(left) else None)
+        player.limit(left + self.clock.increment + GRACE if math.isfinite(left) else None)
         self._ask(color, player.opponent_moved, game.capture)
-        self._ask(color, notices.tell_time, player, self._reading(color, began))
+        self._ask(color, player.tell_time, self._reading(color, began))
         square = self._ask(color, player.choose_sense)
         if square is not None and square not in range(64):
             raise Forfeit(color, "illegal action", f"sense {square!r}")
         contents = [content for _, content in game.sense(square)]
         self._ask(color, player.sensed, square, contents)
-        self._ask(color, notices.tell_time, player, self._reading(color, began))
+        self._ask(color, player.tell_time, self._reading(color, began))
         actions = game.legal_actions()
         action = self._ask(color, player.choose_move, actions)
-        promotion = notices.promotion(player)
+        promotion = player.promotion
         if action not in actions:
             raise Forfeit(color, "illegal action", f"move {_shown(action)}")
         try:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, islice
-from typing import Any, cast
 
 from penumbra.arena.game_loop import FAULTS, Clock, play
 from penumbra.arena.pool import Pool, ended_by_signal
@@ -23,7 +22,7 @@ from penumbra.core import Game, GameRecord, set_threads
 from penumbra.games.archive import Archive, ArchiveFull, NewGame
 from penumbra.games.visits import pack
 from penumbra.players.penumbra.player import PenumbraPlayer, searches_of
-from penumbra.players.player import Player
+from penumbra.players.player import Player, PlayerWrapper
 from penumbra.rbc.actions import PASS
 
 SOURCE = "generate"
@@ -31,16 +30,13 @@ STRETCH = 10_000  # games handed to the workers at once
 PATIENCE = 20  # games in a row that may fail before the run is given up
 
 
-class WithOpening:
+class WithOpening(PlayerWrapper):
     """A player whose first moves are made at random; it is told of them as of its own."""
 
     def __init__(self, player: Player, turns: int, rng: random.Random) -> None:
-        self._player = player
+        super().__init__(player)
         self._turns = turns
         self._rng = rng
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._player, name)
 
     def choose_move(self, actions: Sequence[int]) -> int:
         if self._turns == 0:
@@ -76,7 +72,7 @@ class MillRoom:
             if isinstance(player, PenumbraPlayer):
                 ours.append(player)
             turns = (pairing.opening_plies + 1 - side) // 2
-            sides.append(cast(Player, WithOpening(player, turns, rng)) if turns else player)
+            sides.append(WithOpening(player, turns, rng) if turns else player)
         game = Game(None, 100, self._full_turns)
         outcome = play(sides[0], sides[1], Clock(None, 0.0), game)
         if outcome.reason in FAULTS:

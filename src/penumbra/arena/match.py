@@ -13,14 +13,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from penumbra.arena.entrants import Bench, Entrant
+from penumbra.arena.entrants import Entrant, PlayerPool
 from penumbra.arena.game_loop import Clock, play
 from penumbra.arena.pool import Pool
 from penumbra.arena.score import GameResult, Score
 from penumbra.arena.sprt import Sprt
 from penumbra.core import GameRecord, set_threads
 from penumbra.games.visits import pack
-from penumbra.interop.isolated_player import ForeignPlayer
 from penumbra.players.penumbra.player import PenumbraPlayer, searches_of
 from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
 
@@ -68,14 +67,14 @@ class GameRoom:
         set_threads(threads)
         notes = logging.NullHandler() if logs is None else logging.FileHandler(Path(logs) / "penumbra.log", delay=True)
         logging.getLogger("penumbra").addHandler(notes)
-        self._bench = Bench(logs)
+        self._players = PlayerPool(logs)
         self._record = record
 
     def do(self, job: Job) -> GameResult:
         sides = {"a": job.a, "b": job.b}
         colors = {"a": job.a_is_white, "b": not job.a_is_white}
         seeds = {"a": job.seed, "b": job.seed + 1}
-        players = {side: self._bench.player(who, colors[side], seeds[side], who.name) for side, who in sides.items()}
+        players = {side: self._players.player(who, colors[side], seeds[side]) for side, who in sides.items()}
         for player in players.values():
             if isinstance(player, PenumbraPlayer):
                 player.record = self._record
@@ -84,7 +83,6 @@ class GameRoom:
         outcome = play(players[white], players[black], job.clock)
         least = dict(zip((white, black), outcome.least_left, strict=True))
         ours = {side: player for side, player in players.items() if isinstance(player, PenumbraPlayer)}
-        told = [player for player in players.values() if isinstance(player, PenumbraPlayer | ForeignPlayer)]
         record = outcome.record
         record.white_name = sides[white].label or record.white_name
         record.black_name = sides[black].label or record.black_name
@@ -100,14 +98,14 @@ class GameRoom:
             least_left=(_finite(least["a"]), _finite(least["b"])),
             record=record.to_bytes(),
             seed=job.seed,
-            recoveries=tuple(line for player in told for line in player.recoveries),
-            search_faults=tuple(line for player in told for line in player.faults),
+            recoveries=tuple(line for player in players.values() for line in player.recoveries),
+            search_faults=tuple(line for player in players.values() for line in player.faults),
             visits=pack(searched for player in ours.values() for searched in searches_of(player)),
             decisions=tuple((side, p.settings, p.recorded) for side, p in ours.items() if self._record),
         )
 
     def close(self) -> None:
-        self._bench.close()
+        self._players.close()
 
 
 def run(match: Match, report: Callable[[Score], None] = lambda score: None) -> tuple[Score, bool]:

@@ -9,7 +9,7 @@
 
     [[player]]
     name = "Trout"         # in the games' records; left out, the kind
-    kind = "trout"         # one of penumbra.players.opponents.kinds, or penumbra or penumbra:PRESET
+    kind = "trout"         # a name that `penumbra players` lists
     weight = 1.0           # how often it plays, beside the others
     settings = { nodes = 500 }  # of the kind; Penumbra's (penumbra.players.penumbra.configuration) need nodes
 

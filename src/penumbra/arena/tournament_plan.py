@@ -11,7 +11,7 @@
 
     [[player]]
     name = "PenumbraTree"
-    kind = "penumbra:tree"    # Penumbra, or one of penumbra.players.opponents.kinds
+    kind = "penumbra:tree"    # a name that `penumbra players` lists
     settings = { nodes = 500, settings = { c = 2.0 } }
 
     [[player]]
@@ -35,11 +35,11 @@ import itertools
 import json
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from penumbra.arena.entrants import Entrant, loaded, loaded_in_python
+from penumbra.arena.entrants import Entrant, entrant
 from penumbra.arena.game_loop import Clock
 from penumbra.arena.match import Job
 from penumbra.arena.population import cores, known_keys, number_of, whole_number
@@ -161,39 +161,47 @@ def _player(table: Any, number: int, folder: Path) -> Entrant:
             raise ValueError("it has no name")
         if (kind is None) == (path is None):
             raise ValueError("it has either a kind or a path")
-        if "python" in table:
-            return _in_python(table, name, folder)
-        if path is not None:
-            return _foreign(table, name, folder)
-        settings = _table(table, "settings")
-        kind = _text(table, "kind")
-        registry.make_with_settings(kind, 0, settings)
-        known_keys(table, ("name", "kind", "settings"))
+        return _entrant(table, name, folder)
     except (ValueError, TypeError) as error:
         raise ValueError(f"player {number} ({name}): {error}") from None
-    return Entrant(name, kind=kind, settings=settings)
 
 
-def _foreign(table: Mapping[str, Any], name: str, folder: Path) -> Entrant:
-    """A reconchess player, loaded once to see that it can be; a file's path may be relative to the tournament's."""
-    known_keys(table, ("name", "path", "environment", "keep"))
-    who = loaded(_beside(folder, _text(table, "path")), _environment(table))
-    return replace(who, name=name, keep=_keep(table))
-
-
-def _in_python(table: Mapping[str, Any], name: str, folder: Path) -> Entrant:
-    """A player in another Python, loaded once; files may be relative to the tournament's."""
-    is_kind = "kind" in table
-    known_keys(table, ("name", "python", "environment", *(("kind", "settings") if is_kind else ("path", "keep"))))
-    who = loaded_in_python(
-        _text(table, "kind") if is_kind else _beside(folder, _text(table, "path")),
-        _beside(folder, _text(table, "python")),
-        _table(table, "settings"),
-        _environment(table),
-        name,
-        is_kind,
+def _entrant(table: Mapping[str, Any], name: str, folder: Path) -> Entrant:
+    """The player, loaded once to see that it can be; files may be relative to the tournament's."""
+    in_python = "python" in table
+    if "kind" in table:
+        key, player = "kind", _text(table, "kind")
+        is_ours = (in_python and player not in registry.names()) or registry.entry(player).module is None
+    else:
+        key, player, is_ours = "path", _beside(folder, _text(table, "path")), False
+        _check_path(player, in_python)
+    own_process = in_python or not is_ours
+    known_keys(
+        table,
+        (
+            *("name", key),
+            *(("settings",) if is_ours else ("keep",)),
+            *(("environment",) if own_process else ()),
+            *(("python",) if in_python else ()),
+        ),
     )
-    return replace(who, keep=who.keep or _keep(table))
+    return entrant(
+        player,
+        python=_beside(folder, _text(table, "python")) if in_python else None,
+        label=name,
+        settings=_table(table, "settings"),
+        environment=_environment(table),
+        keep=_keep(table),
+    )
+
+
+def _check_path(player: str, in_python: bool) -> None:
+    """ValueError if a path is the name of a player of ours, which might be taken for reconchess' own."""
+    theirs = f"reconchess:{player}"
+    has_twin = theirs in registry.names()
+    if player in registry.names() and registry.entry(player).module is None and (has_twin or not in_python):
+        hint = f"; reconchess' own is {theirs!r}" if has_twin else ""
+        raise ValueError(f"path = {player!r}: a player of ours is given as kind = {player!r}{hint}")
 
 
 def _text(table: Mapping[str, Any], key: str) -> str:

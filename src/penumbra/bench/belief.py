@@ -31,8 +31,8 @@ from penumbra.games.archive import Archive
 from penumbra.network.loading import network_evaluator, network_headsets
 from penumbra.network.weights import WeightsError
 from penumbra.players.penumbra.configuration import Configuration, headset
+from penumbra.players.penumbra.factory import opponent_evaluators
 from penumbra.players.penumbra.player import PenumbraPlayer
-from penumbra.players.registry import opponent_evaluators
 from penumbra.rbc.walk import replay
 
 RECOGNISED = "recognised"  # the arm whose headset depends on the opponent's name

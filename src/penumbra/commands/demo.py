@@ -26,7 +26,6 @@ from penumbra.review.page import write_replay_page
 
 NODES = 160  # for each step: a few tenths of a second on two cores
 CAP = 20_000  # states held, or a game in which both wait takes minutes
-ADAPTED = ("attacker",)
 
 
 class FrameSpectator:
@@ -52,7 +51,8 @@ class FrameSpectator:
 
 def demo(white: str, black: str, seed: int, delay: float, out: Path, console: Console) -> None:
     """Plays the game. `delay` is the time each frame stays on a terminal; elsewhere there is none."""
-    players = {True: _player(white, seed), False: _player(black, seed + 1)}
+    thinking = Configuration(nodes=NODES, cap=CAP)
+    players = {True: registry.make(white, seed, thinking), False: registry.make(black, seed + 1, thinking)}
     if not out.parent.is_dir():
         raise ValueError(f"{out} cannot be written: there is no folder {out.parent}")
     title = f"{players[True].name} v {players[False].name}"
@@ -73,6 +73,8 @@ def demo(white: str, black: str, seed: int, delay: float, out: Path, console: Co
         print(title)
         play_game(players[True], players[False], game, FrameSpectator(game.fen(), players, _print_step))
         print(plain_board(game.fen()))
+    for player in players.values():
+        player.close()
     print(result_line(game.winner, game.reason))
     write_record(out, game.record())
     write_replay_page(game.record(), out.with_suffix(".html"))
@@ -84,22 +86,3 @@ def _print_step(frame: Frame, thoughts: Thoughts | None) -> None:
     print(frame.line)
     if thoughts is not None:
         print(f"{'':<16} {thoughts.line}")
-
-
-def _player(name: str, seed: int) -> Player:
-    if name in ADAPTED:
-        return _attacker(seed)
-    if name not in registry.names():
-        raise ValueError(f"there is no player {name!r}; known are {', '.join([*registry.names(), *ADAPTED])}")
-    return registry.make(name, seed, Configuration(nodes=NODES, cap=CAP))
-
-
-def _attacker(seed: int) -> Player:
-    import random
-
-    from reconchess.bots.attacker_bot import AttackerBot
-
-    from penumbra.interop.adapters import AdaptedPlayer
-
-    random.seed(seed)
-    return AdaptedPlayer(AttackerBot(), "Attacker")

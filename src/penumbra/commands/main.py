@@ -13,7 +13,7 @@ from rich.console import Console
 from typer.exceptions import TyperException
 
 import penumbra
-from penumbra.commands import cli_archive, cli_reproduce, cli_tournament, cli_training
+from penumbra.commands import cli_archive, cli_reproduce, cli_tournament, cli_training, players
 
 app = typer.Typer(
     name="penumbra",
@@ -27,6 +27,7 @@ app.add_typer(cli_archive.archive, name="archive")
 app.command()(cli_archive.generate)
 app.command()(cli_archive.rate)
 app.command()(cli_tournament.tournament)
+app.command()(players.players)
 app.command()(cli_training.train)
 app.command()(cli_training.evaluate)
 app.command()(cli_training.export)

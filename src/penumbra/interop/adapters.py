@@ -16,12 +16,11 @@ from reconchess import GameHistory, WinReason
 from reconchess.utilities import move_actions as listed_moves
 
 from penumbra.interop.tables import MOVES, PIECES, move_to_code
-from penumbra.players import notices
+from penumbra.players.player import Player
 from penumbra.rbc.actions import QUEEN, action_to_code, code_parts, code_to_action, sense_window, view, view_code
 
 if TYPE_CHECKING:
     from penumbra.core import GameRecord
-    from penumbra.players.player import Player
 
 
 class NotAnAction(ValueError):
@@ -50,14 +49,14 @@ class ReconchessPlayer(reconchess.Player):
     def handle_game_start(self, color: bool, board: chess.Board, opponent_name: str) -> None:
         self.color = color
         self.player = self._make()
-        notices.meet(self.player, opponent_name)
+        self.player.meet(opponent_name)
         self.player.start(color, board.fen(en_passant="fen"))
 
     def handle_opponent_move_result(self, captured_my_piece: bool, capture_square: int | None) -> None:
         self._player.opponent_moved(self._view(capture_square if captured_my_piece else None))
 
     def choose_sense(self, sense_actions: list[int], move_actions: list[chess.Move], seconds_left: float) -> int | None:
-        notices.tell_time(self._player, _finite(seconds_left))
+        self._player.tell_time(_finite(seconds_left))
         self._sense = self._view(self._player.choose_sense())
         return self._sense
 
@@ -71,14 +70,13 @@ class ReconchessPlayer(reconchess.Player):
         self._player.sensed(square, contents_of([pieces.get(s) for s in window], self.color))
 
     def choose_move(self, move_actions: list[chess.Move], seconds_left: float) -> chess.Move | None:
-        notices.tell_time(self._player, _finite(seconds_left))
+        self._player.tell_time(_finite(seconds_left))
         codes = [view_code(move_to_code(move), self.color) for move in move_actions]
         actions = list(dict.fromkeys([*(code_to_action(code) for code in codes), code_to_action(0)]))
         action = self._player.choose_move(actions)
-        promotion = notices.promotion(self._player)
         code = action_to_code(action)
         if code and code | QUEEN << 12 in codes:  # a pawn that reaches the last rank
-            code |= (promotion or QUEEN) << 12
+            code |= (self._player.promotion or QUEEN) << 12
         return MOVES[view_code(code, self.color)]
 
     def handle_move_result(
@@ -95,7 +93,7 @@ class ReconchessPlayer(reconchess.Player):
         self, winner_color: bool | None, win_reason: WinReason | None, game_history: GameHistory | None
     ) -> None:
         if self.player is not None:
-            notices.game_over(self.player, winner_color, None if win_reason is None else win_reason.name)
+            self.player.game_over(winner_color, None if win_reason is None else win_reason.name)
 
     @property
     def _player(self) -> Player:
@@ -118,17 +116,19 @@ def reconchess_class(make: Callable[[], Player], name: str) -> type[reconchess.P
     return Adapted
 
 
-class AdaptedPlayer:
+class AdaptedPlayer(Player):
     """A reconchess player as one of ours.
 
     It knows its own pieces from what it is told, and from them the moves that reconchess would list. A move that
     promotes to less than a queen leaves that piece in `promotion`.
     """
 
+    name = ""
+    promotion = 0
+
     def __init__(self, player: reconchess.Player, name: str | None = None) -> None:
         self._player = player
         self.name = name or type(player).__name__
-        self.promotion = 0
         self._opponent_name = ""
         self._color = chess.WHITE
         self._own = chess.Board(None)  # our pieces alone

@@ -1,4 +1,4 @@
-"""The program that runs in a foreign player's process, and answers the calls of `penumbra.interop.isolated_player`.
+"""The program that runs in an isolated player's process, and answers the calls of `penumbra.interop.isolated_player`.
 
 It is run by its path, possibly by the interpreter of another installation of Penumbra, older or newer than this one. So
 it imports nothing of Penumbra before it is told what to load, and then no more than this, which releases must keep:

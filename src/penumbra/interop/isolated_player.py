@@ -1,10 +1,10 @@
 """Players in a process of their own, where they can neither crash nor stall anybody else.
 
-`ForeignPlayer` is one of our players; every call goes to the process and waits for the answer, no longer than the limit
-it was given. One that raises, dies, stays silent or answers nonsense is a `ForeignFault`; its process is then ended and
-the next game gets a new one. What such a player prints goes to a file, or nowhere.
+Every call of an `IsolatedPlayer` goes to the process and waits for the answer, no longer than the limit it was given.
+One that raises, dies, stays silent or answers nonsense is a `PlayerFault`; its process is then ended and the next game
+gets a new one. What such a player prints goes to a file, or nowhere.
 
-The process runs `foreign_host` by its path: with this interpreter, for players of reconchess, or with the interpreter
+The process runs `isolated_host` by its path: with this interpreter, for players of reconchess, or with the interpreter
 of another installation of Penumbra, for whatever that one knows by name.
 """
 
@@ -30,6 +30,7 @@ import penumbra
 from penumbra.core import GameRecord
 from penumbra.interop import isolated_host
 from penumbra.interop.stockfish import find_stockfish
+from penumbra.players.player import Player
 
 HELLO_LIMIT = 30.0  # seconds for an interpreter to start
 START_LIMIT = 60.0  # seconds to load a player and to start a game
@@ -38,17 +39,9 @@ UNTIMED_LIMIT = 120.0  # seconds for a call when nobody set a limit
 
 OUR_PYTHON = ("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__")  # variables that another interpreter must not see
 
-RECONCHESS = {
-    "reconchess:random": "reconchess.bots.random_bot",
-    "attacker": "reconchess.bots.attacker_bot",
-    "reconchess:attacker": "reconchess.bots.attacker_bot",
-    "trout": "reconchess.bots.trout_bot",
-    "reconchess:trout": "reconchess.bots.trout_bot",
-}
 
-
-class ForeignFault(Exception):
-    """Why a foreign player can play no further: `reason` is crash, nonsense, hang or killed."""
+class PlayerFault(Exception):
+    """Why an isolated player can play no further: `reason` is crash, nonsense, hang or killed."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -88,8 +81,6 @@ def find_python(path: str) -> str:
 
 def find_player(name: str) -> str | None:
     """What `reconchess.load_player` takes for this name: a file or a module; None if there is neither."""
-    if name in RECONCHESS:
-        return RECONCHESS[name]
     if Path(name).is_file():
         return str(Path(name).resolve())
     try:
@@ -98,12 +89,30 @@ def find_player(name: str) -> str | None:
         return None
 
 
-class ForeignPlayer:
-    """A player asked through its process, which is started when first needed.
+def check_stockfish(name: str) -> None:
+    """ValueError, on one line, if the player of that name lacks its engine."""
+    if find_stockfish() is None:
+        raise ValueError(f"{name} needs Stockfish: install it, or set STOCKFISH_EXECUTABLE to its path")
+
+
+def make_isolated(source: str, name: str, seed: int | None, needs_stockfish: bool) -> IsolatedPlayer:
+    """For the registry: a player of reconchess; its process ends with each game."""
+    if needs_stockfish:
+        check_stockfish(name)
+    player = IsolatedPlayer(source, name, keep=False)
+    player.seed(seed)
+    return player
+
+
+class IsolatedPlayer(Player):
+    """A player asked through its process, which is started when first needed, and with `keep` stays between games.
 
     `source` is a reconchess player by module or path. With `python`, another interpreter, it may also be any name that
     the Penumbra of that one knows, with `settings` as a tournament's file has them.
     """
+
+    name = ""
+    promotion = 0
 
     def __init__(
         self,
@@ -113,15 +122,16 @@ class ForeignPlayer:
         environment: Mapping[str, str] | None = None,
         python: str | None = None,
         settings: Mapping[str, Any] | None = None,
+        keep: bool = True,
     ) -> None:
         self._source = source
+        self._keep = keep
         self._environment = dict(environment or {})
         self._log = log
         self._given_name = name
         self._python = python
         self._settings = dict(settings or {})
         self.name = name or Path(source).stem
-        self.promotion = 0
         self.installation: Installation | None = None
         self.recoveries: list[str] = []  # of the last game, where the player is a Penumbra
         self.faults: list[str] = []  # of its search
@@ -139,16 +149,16 @@ class ForeignPlayer:
         return None if self._process is None else self._process.pid
 
     def load(self) -> None:
-        """Starts the process and loads the player; `ForeignFault` if that cannot be done."""
+        """Starts the process and loads the player; `PlayerFault` if that cannot be done."""
         if self._process is not None:
             return
         python = self._python or sys.executable
         with self._start_process(python) as output:
             try:
                 version = self._receive("hello", time.monotonic() + HELLO_LIMIT)
-            except ForeignFault as fault:
+            except PlayerFault as fault:
                 why = _last_line(output) or fault.detail.removeprefix("hello: ")
-                raise ForeignFault("crash", f"not a Python interpreter: {why}") from None
+                raise PlayerFault("crash", f"not a Python interpreter: {why}") from None
         ours = self._python is None
         arguments = (self._source, None if ours else self._settings, self._log, list(sys.path) if ours else None)
         found = self._call("load", *arguments, deadline=time.monotonic() + START_LIMIT)
@@ -176,14 +186,14 @@ class ForeignPlayer:
             )
         except OSError as error:
             ours.close()
-            raise ForeignFault("crash", f"cannot be started: {error.strerror}") from None
+            raise PlayerFault("crash", f"cannot be started: {error.strerror}") from None
         finally:
             theirs.close()
         self._process, self._connection = process, ours
         assert process.stdout is not None
         return process.stdout
 
-    def seed(self, seed: int) -> None:
+    def seed(self, seed: int | None) -> None:
         """Python's own random numbers, in the player's process, start from here at each game."""
         self._seed = seed
 
@@ -221,22 +231,22 @@ class ForeignPlayer:
         try:
             if not self._connection.poll(max(0.0, deadline - began)):
                 self.close()
-                raise ForeignFault("hang", f"{method} gave no answer in {time.monotonic() - began:.1f} s")
+                raise PlayerFault("hang", f"{method} gave no answer in {time.monotonic() - began:.1f} s")
             outcome, value = self._connection.recv()
         except (EOFError, OSError):
             raise self._dead(method) from None
         if outcome != "answer":
             self.close()
-            raise ForeignFault(outcome, f"{method}: {value}")
+            raise PlayerFault(outcome, f"{method}: {value}")
         return value
 
-    def _dead(self, method: str) -> ForeignFault:
+    def _dead(self, method: str) -> PlayerFault:
         process = self._process
         code = None if process is None else _wait(process, 1)
         self.close()
         if code is not None and code < 0:
-            return ForeignFault("killed", f"{method}: the process was ended by {signal.Signals(-code).name}")
-        return ForeignFault("killed", f"{method}: the process exited with code {code}")
+            return PlayerFault("killed", f"{method}: the process was ended by {signal.Signals(-code).name}")
+        return PlayerFault("killed", f"{method}: the process exited with code {code}")
 
     # -- the player
 
@@ -273,9 +283,11 @@ class ForeignPlayer:
         if self._connection is None:
             return
         data = None if record is None else record.to_bytes()
-        with contextlib.suppress(ForeignFault):
+        with contextlib.suppress(PlayerFault):
             told = self._call("game_over", winner, reason, data, deadline=time.monotonic() + END_LIMIT)
             self.recoveries, self.faults = told["recoveries"], told["faults"]
+        if not self._keep:
+            self.close()
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> int | None:

@@ -1,38 +1,173 @@
-"""The built-in players by name: `random`, `hunter`, the opponents of `kinds`, and presets as `penumbra:tree`."""
+"""The players by name. A name means the same player in every command, in files, on the server and on its page.
+
+Names without a prefix are ours, `penumbra:tree` and the like are presets of Penumbra, and `reconchess:trout` and the
+like are reconchess' own players. Those run in a process of their own, by a module above this one, which is looked for
+only when such a player is made.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from penumbra.dsmcp import Settings
-from penumbra.dsmcp.domain import Evaluator
-from penumbra.network.heuristic_evaluator import HeuristicEvaluator
-from penumbra.network.loading import network_evaluator, network_headsets
-from penumbra.network.weights import WeightsError
+from penumbra.configs.reader import read_toml
+from penumbra.players.opponents.aggressive_tree import AggressiveTree, AggressiveTreeSettings
+from penumbra.players.opponents.attacker import Attacker, AttackerSettings
+from penumbra.players.opponents.dynamic_entropy import DynamicEntropy, DynamicEntropySettings
+from penumbra.players.opponents.full_monte import FullMonte, FullMonteSettings
 from penumbra.players.opponents.hunter import Hunter
-from penumbra.players.opponents.kinds import KINDS, make_player
+from penumbra.players.opponents.la_salle import LaSalle, LaSalleSettings
+from penumbra.players.opponents.oracle import Oracle, OracleSettings
 from penumbra.players.opponents.random_player import RandomPlayer
-from penumbra.players.penumbra.configuration import Configuration, from_table, headset
-from penumbra.players.penumbra.opponent_model import OpponentModel
-from penumbra.players.penumbra.player import STATE_CAP, PenumbraPlayer
+from penumbra.players.opponents.settings import OpponentSettings, OpponentSettingsError
+from penumbra.players.opponents.stocky_inference import StockyInference, StockyInferenceSettings
+from penumbra.players.opponents.strange_fish import StrangeFish, StrangeFish2, StrangeFish2Settings, StrangeFishSettings
+from penumbra.players.opponents.trout import Trout, TroutSettings
+from penumbra.players.penumbra.configuration import Configuration, from_table
+from penumbra.players.penumbra.factory import make_penumbra
 from penumbra.players.penumbra.presets import DEFAULT, PRESETS
 from penumbra.players.player import Player
 
-log = logging.getLogger(__name__)
-
 PENUMBRA = "penumbra"
-RECONCHESS_NAMES = ("attacker", "trout")  # in matches these mean reconchess' own; ours are made all the same
+ISOLATION = "penumbra.interop.isolated_player"  # makes the players of reconchess
+RATINGS = Path(__file__).with_name("ratings.toml")
+
+Build = Callable[[int | None, Any], Player]  # from a seed, None for an arbitrary one, and settings
+
+
+class UnknownPlayer(ValueError):
+    """A name that is not in the registry; one line with those that are."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no player {name!r}; known are {', '.join(names())}")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known of a name."""
+
+    name: str
+    title: str  # for people to read
+    line: str  # its style: what follows the title in a sentence
+    settings: type[OpponentSettings] | type[Configuration]
+    build: Build
+    module: str | None = None  # of a player of reconchess
+    needs_stockfish: bool = False
+
+    @property
+    def rating(self) -> int | None:
+        """Elo at its default settings, where it has been measured."""
+        return _ratings().get(self.name)
+
+
+@cache
+def _ratings() -> Mapping[str, int]:
+    return read_toml(RATINGS, ValueError)
+
+
+def _penumbra(preset: str) -> Entry:
+    def build(seed: int | None, configuration: Configuration) -> Player:
+        chosen = configuration.preset if preset == DEFAULT else preset
+        seed = configuration.seed if seed is None else seed
+        return make_penumbra(dataclasses.replace(configuration, preset=chosen, seed=seed))
+
+    name, title = (PENUMBRA, "Penumbra") if preset == DEFAULT else (f"{PENUMBRA}:{preset}", f"Penumbra · {preset}")
+    return Entry(name, title, "plans with deep synoptic Monte Carlo search", Configuration, build)
+
+
+def _opponent(name: str, title: str, line: str, settings: type[OpponentSettings], make: Callable[..., Player]) -> Entry:
+    """A player with settings of its own."""
+    return Entry(name, title, line, settings, lambda seed, made: make(seed or 0, made))
+
+
+def _simple(name: str, title: str, line: str, make: Callable[[int | None], Hunter | RandomPlayer]) -> Entry:
+    """A player whose only setting is its name."""
+
+    def build(seed: int | None, settings: OpponentSettings) -> Player:
+        player = make(seed)
+        player.name = settings.name or player.name
+        return player
+
+    return Entry(name, title, line, OpponentSettings, build)
+
+
+def _reconchess(name: str, title: str, style: str, needs_stockfish: bool = False) -> Entry:
+    module = f"reconchess.bots.{name}_bot"
+
+    def build(seed: int | None, settings: OpponentSettings) -> Player:
+        made: Player = import_module(ISOLATION).make_isolated(module, settings.name or title, seed, needs_stockfish)
+        return made
+
+    line = f"is reconchess' own: {style}"
+    return Entry(f"reconchess:{name}", title, line, OpponentSettings, build, module, needs_stockfish)
+
+
+# From the strongest to the weakest, as far as they have been rated.
+_ENTRIES = (
+    *(_penumbra(preset) for preset in PRESETS),
+    _opponent(
+        "strange-fish-2",
+        "StrangeFish2",
+        "tracks every state and weighs what each sense would change",
+        StrangeFish2Settings,
+        StrangeFish2,
+    ),
+    _opponent(
+        "strange-fish",
+        "StrangeFish",
+        "tracks every state and asks an engine about many of them",
+        StrangeFishSettings,
+        StrangeFish,
+    ),
+    _opponent(
+        "stocky-inference",
+        "StockyInference",
+        "tracks every state, most of all those in which it is in danger",
+        StockyInferenceSettings,
+        StockyInference,
+    ),
+    _opponent("oracle", "Oracle", "tracks every state and takes an engine's votes", OracleSettings, Oracle),
+    _opponent(
+        "dynamic-entropy",
+        "DynamicEntropy",
+        "looks at few moves, replies to them and how much it would then know",
+        DynamicEntropySettings,
+        DynamicEntropy,
+    ),
+    _opponent("la-salle", "LaSalle", "keeps clouds of where each piece may be", LaSalleSettings, LaSalle),
+    _opponent("trout", "Trout", "trusts one board, as last seen, and asks an engine", TroutSettings, Trout),
+    _simple("hunter", "Hunter", "tracks every state and hunts what it expects to find", lambda seed: Hunter(seed or 0)),
+    _opponent(
+        "aggressive-tree",
+        "AggressiveTree",
+        "looks for the shortest way to your king",
+        AggressiveTreeSettings,
+        AggressiveTree,
+    ),
+    _opponent("attacker", "Attacker", "tries a quick attack from memory", AttackerSettings, Attacker),
+    _opponent("full-monte", "FullMonte", "plays random games to their end in its head", FullMonteSettings, FullMonte),
+    _simple("random", "Random", "does anything that is allowed", RandomPlayer),
+    _reconchess("trout", "TroutBot", "trusts one board, as last seen, and asks Stockfish", needs_stockfish=True),
+    _reconchess("attacker", "AttackerBot", "tries a quick attack from memory"),
+    _reconchess("random", "RandomBot", "does anything that is allowed"),
+)
+ENTRIES: Mapping[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
 
 def names() -> list[str]:
-    """Everything that `make` knows under a name that means nothing else."""
-    kinds = [kind for kind in KINDS if kind not in ("random", *RECONCHESS_NAMES)]
-    return ["random", "hunter", *kinds, PENUMBRA, *(f"{PENUMBRA}:{preset}" for preset in PRESETS if preset != DEFAULT)]
+    """Everything that `make` knows."""
+    return list(ENTRIES)
+
+
+def entry(name: str) -> Entry:
+    if name not in ENTRIES:
+        raise UnknownPlayer(name)
+    return ENTRIES[name]
 
 
 def is_penumbra(name: str) -> bool:
@@ -41,98 +176,26 @@ def is_penumbra(name: str) -> bool:
 
 def make(name: str, seed: int | None = None, configuration: Configuration | None = None) -> Player:
     """The player of that name; a configuration matters to Penumbra alone, whose preset the name decides."""
-    if name == "random":
-        return RandomPlayer(seed)
-    if name == "hunter":
-        return Hunter(seed or 0)
-    if name in KINDS:
-        return make_player(name, seed or 0)
-    family, _, preset = name.partition(":")
-    if family != PENUMBRA or (preset and preset not in PRESETS):
-        raise ValueError(f"there is no player {name!r}; known are {', '.join(names())}")
-    base = configuration or Configuration()
-    return make_penumbra(
-        dataclasses.replace(base, preset=preset or base.preset, seed=base.seed if seed is None else seed)
-    )
+    known = entry(name)
+    given = (configuration or Configuration()) if is_penumbra(name) else known.settings()
+    return known.build(seed, given)
 
 
-def make_with_settings(kind: str, seed: int, settings: Mapping[str, Any]) -> Player:
-    """A built-in opponent by its kind, or Penumbra, with settings as a file has them; ValueError if one is wrong."""
-    if not is_penumbra(kind):
-        return make_player(kind, seed, **settings)
-    return make(kind, seed, from_table(settings))
+def make_with_settings(name: str, seed: int, settings: Mapping[str, Any]) -> Player:
+    """The same with settings as a file has them; ValueError if one is wrong. The same seed plays the same game."""
+    return entry(name).build(seed, make_settings(name, settings))
 
 
-def make_penumbra(configuration: Configuration) -> PenumbraPlayer:
-    """Penumbra as configured. Its evaluator is made when a game starts and the opponent's name is known."""
-
-    def evaluators() -> tuple[Evaluator, Evaluator]:
-        return make_evaluators(configuration, player.opponent_name)
-
-    player = PenumbraPlayer(
-        evaluators,
-        fitted(configuration.dsmcp(), configuration),
-        configuration.root_settings(),
-        name="Penumbra" + ("" if configuration.preset == DEFAULT else configuration.preset.capitalize()),
-        seconds=configuration.seconds,
-        nodes=configuration.nodes,
-        ponder=configuration.ponder and configuration.nodes is None,  # a node budget is there to repeat games
-        cap=configuration.cap or STATE_CAP,
-        record=configuration.record is not None,
-    )
-    return player
-
-
-def fitted(settings: Settings, configuration: Configuration) -> Settings:
-    """b and n_particles small enough for a node budget, where they may be adapted or one batch would exceed it.
-
-    What the configuration sets itself stays.
-    """
-    nodes = configuration.nodes
-    if nodes is None or not (settings.adapt or nodes < settings.b * max(settings.d)):
-        return settings
-    b = settings.b
-    while b > 8 and b * max(settings.d) * 4 * settings.in_flight > nodes:
-        b //= 2
-    sizes = {"b": b, "n_particles": max(32, min(settings.n_particles, nodes // 4))}
-    sizes = {name: size for name, size in sizes.items() if name not in configuration.settings}
-    if not settings.adapt:
-        log.info("%d nodes are less than one batch of the paper's: %s", nodes, sizes)
-    return settings.replace(**sizes)
-
-
-def make_evaluators(configuration: Configuration, opponent_name: str) -> tuple[Evaluator, Evaluator]:
-    """For playouts and for the belief: π and ν, and τ̂ of the headset, or headsets, that stand for this opponent.
-
-    The heuristic has one policy for everybody.
-    """
-    if configuration.evaluator == "heuristic":
-        return HeuristicEvaluator(), HeuristicEvaluator()
-    preset = PRESETS[configuration.preset]
-
-    def evaluator(opponent: str) -> Evaluator:
-        value = configuration.value or preset.value
-        return network_evaluator(configuration.weights, configuration.device, opponent, configuration.policies(), value)
-
-    headsets = network_headsets(configuration.weights, configuration.device)
-    known = headset(configuration.recognize_as, opponent_name, headsets)
-    replies = preset.replies if configuration.replies is None else (configuration.replies,)
-    reply = next((name for name in replies if name in headsets), None)
-    unrecognised = configuration.unrecognised_headsets()
-    missing = [name for name in unrecognised if name not in headsets]
-    if missing and configuration.unrecognised is not None:
-        raise WeightsError(f"unrecognised: there is no headset {missing[0]!r}; there are {', '.join(headsets)}")
-    opponents = [known] if known else [name for name in unrecognised if name in headsets]
-    believed, replying = opponent_evaluators(
-        {name: evaluator(name) for name in opponents or unrecognised[:1]}, configuration.seed
-    )
-    return (replying if reply is None else evaluator(reply)), believed
-
-
-def opponent_evaluators(evaluators: Mapping[str, Evaluator], seed: int | None) -> tuple[Evaluator, Evaluator]:
-    """For the belief and for replies: the only one, or a mixture weighed by behaviour."""
-    if len(evaluators) == 1:
-        (only,) = evaluators.values()
-        return only, only
-    model = OpponentModel(evaluators, np.random.default_rng(seed))
-    return model, model.replies
+def make_settings(name: str, settings: Mapping[str, Any]) -> Any:
+    """The settings of a player, its own but for these; ValueError if there is no such key or value."""
+    made = entry(name).settings
+    if issubclass(made, Configuration):
+        return from_table(settings)
+    keys = [field.name for field in dataclasses.fields(made)]
+    for key in settings:
+        if key not in keys:
+            raise OpponentSettingsError(f"{name} has no setting {key!r}; it has {', '.join(keys)}")
+    try:
+        return made(**settings)
+    except OpponentSettingsError as error:
+        raise OpponentSettingsError(f"{name}: {error}") from None

@@ -11,10 +11,10 @@ from typing import Any
 
 from penumbra.core import Game, GameRecord, Infostates
 from penumbra.players.penumbra.configuration import Configuration
+from penumbra.players.penumbra.factory import make_penumbra
 from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.penumbra.presets import DEFAULT, PRESETS
 from penumbra.players.penumbra.recording import knowledge_marginals, real_action
-from penumbra.players.registry import make_penumbra
 from penumbra.rbc.actions import code_to_action, code_to_uci, square_name, view, view_code
 from penumbra.rbc.marginals import shares
 

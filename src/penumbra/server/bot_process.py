@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
-from penumbra.players import notices
+from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.player import Player
 from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
-from penumbra.server import bots
 from penumbra.server.assistance import Assistant
 
 log = logging.getLogger(__name__)
@@ -45,10 +44,10 @@ class BotSpec:
     thoughts: bool  # whether its decisions are wanted
 
     def open(self) -> Bot:
-        player = bots.make(self.name, self.seed, self.configuration)
+        player = registry.make(self.name, self.seed, self.configuration)
         if isinstance(player, PenumbraPlayer):
             player.record = self.thoughts
-        notices.meet(player, self.opponent)
+        player.meet(self.opponent)
         player.start(self.color, self.fen)
         for observation in self.observations:
             match observation:
@@ -82,7 +81,7 @@ class Bot:
     def sense(self, capture: int | None, left: float | None) -> tuple[int | None, dict[str, Any] | None]:
         """Its turn has come: where it senses, and what it thinks."""
         self._player.opponent_moved(capture)
-        notices.tell_time(self._player, left)
+        self._player.tell_time(left)
         return self._player.choose_sense(), self._thought()
 
     def move(
@@ -90,15 +89,16 @@ class Bot:
     ) -> tuple[int, int, dict[str, Any] | None]:
         """Its sense showed this: its move, what a pawn becomes, and what it thinks."""
         self._player.sensed(square, contents)
-        notices.tell_time(self._player, left)
+        self._player.tell_time(left)
         action = self._player.choose_move(actions)
-        return action, notices.promotion(self._player), self._thought()
+        return action, self._player.promotion, self._thought()
 
     def moved(self, requested: int, taken: int, capture: int | None) -> None:
         self._player.moved(requested, taken, capture)
 
     def close(self) -> None:
-        notices.game_over(self._player, None, None)
+        self._player.game_over(None, None)
+        self._player.close()
 
     def _thought(self) -> dict[str, Any] | None:
         recorded = self._player.recorded if isinstance(self._player, PenumbraPlayer) else []

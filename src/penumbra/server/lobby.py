@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.server import bots
 from penumbra.server.bot_client import BotClient
@@ -124,7 +125,7 @@ class Lobby:
 
     def _side(self, side: Side) -> SideSetup:
         bots.check(side)
-        made = bots.make(side.player, 0, self._configured(side.strength))
+        made = registry.make(side.player, 0, self._configured(side.strength))
         return SideSetup(made.name, side.player, side.strength.seconds, side.strength.nodes)
 
     def _configured(self, strength: Strength) -> Configuration:

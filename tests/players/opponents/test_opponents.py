@@ -17,7 +17,6 @@ from penumbra.core import Game, StateSet
 from penumbra.players import registry
 from penumbra.players.opponents.attacker import SCRIPTS, Attacker
 from penumbra.players.opponents.engine import NativeEngine, in_check, requests
-from penumbra.players.opponents.kinds import KINDS, make_player
 from penumbra.players.opponents.la_salle import LaSalle, LaSalleSettings
 from penumbra.players.opponents.openings import OPENINGS
 from penumbra.players.opponents.oracle import Oracle
@@ -26,6 +25,7 @@ from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.opponents.settings import OpponentSettingsError
 from penumbra.players.opponents.tracking_player import TrackingPlayer
 from penumbra.players.opponents.trout import Trout, TroutSettings
+from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.player import Player, play_game
 from penumbra.rbc.actions import (
     PASS,
@@ -41,6 +41,7 @@ from penumbra.rbc.tracker import Tracker
 from tests.oracles.chi_square import upper_limit
 from tests.support.processes import run_python
 
+KINDS = [name for name, entry in registry.ENTRIES.items() if entry.settings is not Configuration and not entry.module]
 THINKING = [kind for kind in KINDS if kind not in ("random", "attacker")]
 TRACKING = ["stocky-inference", "oracle", "dynamic-entropy", "strange-fish", "strange-fish-2"]
 SMALL: dict[str, dict[str, Any]] = {kind: {"states": 8, "cap": 300} for kind in TRACKING} | {
@@ -51,7 +52,7 @@ SMALL: dict[str, dict[str, Any]] = {kind: {"states": 8, "cap": 300} for kind in 
 
 def small(kind: str, seed: int, **settings: Any) -> Player:
     """A player that thinks little, so that whole games are short work."""
-    return make_player(kind, seed, **(SMALL.get(kind, {}) | settings))
+    return registry.make_with_settings(kind, seed, SMALL.get(kind, {}) | settings)
 
 
 def limited_game() -> Game:
@@ -165,12 +166,13 @@ def test_opponents_need_no_chess_package() -> None:
 import sys
 for name in ("chess", "reconchess", "typer", "rich", "matplotlib", "torch"):
     sys.modules[name] = None
-from penumbra.players.opponents.kinds import KINDS, make_player
+from penumbra.players import registry
+from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.player import play_game
-print(len(KINDS), play_game(make_player("trout", 1), make_player("random", 1)).reason)
+print(len(registry.ENTRIES), play_game(registry.make("trout", 1), registry.make("random", 1)).reason)
 """
     run = run_python("-c", script)
-    assert (run.returncode, run.stdout, run.stderr) == (0, f"{len(KINDS)} KING_CAPTURE\n", "")
+    assert (run.returncode, run.stdout, run.stderr) == (0, f"{len(registry.ENTRIES)} KING_CAPTURE\n", "")
 
 
 # -- Random and Attacker, as reconchess has them
@@ -180,7 +182,7 @@ def test_random_moves_are_uniform_and_the_pass_is_one_of_them() -> None:
     game = Game()
     game.sense(None)
     actions = game.legal_actions()
-    player, n = make_player("random", 1), 4000
+    player, n = registry.make("random", 1), 4000
     counts = collections.Counter(player.choose_move(actions) for _ in range(n))
     assert set(counts) == set(actions)
     mean = n / len(actions)
@@ -211,7 +213,7 @@ def test_the_attacker_keeps_step_with_reconchess(script: int) -> None:
     for _ in range(20):
         theirs = AttackerBot()
         theirs.move_sequence = list(moves)
-        ours = make_player("attacker", 0, script=list(SCRIPTS)[script])
+        ours = registry.make_with_settings("attacker", 0, {"script": list(SCRIPTS)[script]})
         ours.start(True, core.START_FEN)
         for _ in range(8):
             some = rng.sample(moves, rng.randint(0, len(moves)))
@@ -260,7 +262,7 @@ def test_trout_senses_off_its_own_pieces_otherwise() -> None:
 
 def test_one_board_always_has_both_kings_and_right_own_pieces() -> None:
     for seed in range(4):
-        player, other = Trout(seed), make_player("random", seed)
+        player, other = Trout(seed), registry.make("random", seed)
         game = Game(None, full_turn_limit=30)
         player.start(True, game.fen())
         other.start(False, game.fen())
@@ -302,7 +304,7 @@ def test_oracle_senses_a_possible_check_first() -> None:
 def test_strange_fish_senses_what_decides_its_move(kind: str) -> None:
     """The queen a1 takes the king on a8 or h8, whichever it is; knights that matter to no move stand elsewhere."""
     fens = [f"{king}/8/8/{knight}/8/8/8/Q3K3 w - - 0 1" for king in ("k7", "7k") for knight in ("2n5", "3n4", "4n3")]
-    player = make_player(kind, 0)
+    player = registry.make(kind, 0)
     assert isinstance(player, TrackingPlayer)
     player.start(True, core.START_FEN)
     player.states = StateSet.from_fens(fens, True)
@@ -325,7 +327,7 @@ def test_temperature_and_noise_spread_the_choices() -> None:
     def choices(**settings: float) -> set[int]:
         found = set()
         for seed in range(30):
-            player = make_player("oracle", seed, **settings)
+            player = registry.make_with_settings("oracle", seed, settings)
             player.start(True, core.START_FEN)
             player.opponent_moved(None)
             found.add(player.choose_move(actions))
@@ -335,7 +337,7 @@ def test_temperature_and_noise_spread_the_choices() -> None:
     assert len(choices(temperature=2000.0)) > 8
     senses = set()
     for seed in range(60):
-        player = make_player("oracle", seed, sense_noise=1.0)
+        player = registry.make_with_settings("oracle", seed, {"sense_noise": 1.0})
         player.start(True, core.START_FEN)
         player.opponent_moved(None)
         senses.add(player.choose_sense())
@@ -410,7 +412,6 @@ def test_an_engine_of_ones_own_is_asked_instead() -> None:
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),
     [
-        ("shark", {}, "there is no kind 'shark'; there are random, attacker, trout"),
         ("trout", {"deepness": 3}, "trout has no setting 'deepness'; it has name, engine"),
         ("trout", {"cap": 100}, "trout has no setting 'cap'"),
         ("trout", {"depth": 0}, "trout: depth = 0: it must be a whole number from 1"),
@@ -427,12 +428,18 @@ def test_an_engine_of_ones_own_is_asked_instead() -> None:
 )
 def test_bad_settings_are_refused(kind: str, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(OpponentSettingsError, match=message.replace("(", r"\(")):
-        make_player(kind, 0, **settings)
+        registry.make_with_settings(kind, 0, settings)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_has_a_name_of_its_own_or_the_one_it_is_given(kind: str) -> None:
-    names: Sequence[str] = [make_player(k, 0).name for k in KINDS]
+    names: Sequence[str] = [registry.make(k, 0).name for k in KINDS]
     assert len(set(names)) == len(KINDS)
-    assert make_player(kind, 0, name="Nemo").name == "Nemo"
-    assert registry.make(kind, 1).name == make_player(kind, 1).name
+    assert registry.make_with_settings(kind, 0, {"name": "Nemo"}).name == "Nemo"
+    assert registry.make(kind, 1).name == registry.entry(kind).title
+
+
+def test_a_name_that_is_not_known_is_answered_with_those_that_are() -> None:
+    for make in (registry.make, lambda name, seed: registry.make_with_settings(name, seed, {})):
+        with pytest.raises(ValueError, match=r"^there is no player 'shark'; known are penumbra, .*:random$"):
+            make("shark", 0)

@@ -8,7 +8,7 @@ import pytest
 from penumbra.core import Game
 from penumbra.dsmcp.domain import Features, Floats, Legal
 from penumbra.network.weights import WeightsError
-from penumbra.players import registry
+from penumbra.players.penumbra import factory
 from penumbra.players.penumbra.configuration import from_table
 from penumbra.players.penumbra.opponent_model import DOUBT, FIRST, OpponentModel
 from penumbra.players.penumbra.player import PenumbraPlayer
@@ -99,11 +99,11 @@ def test_rows_are_shared_out_by_the_weights_and_answers_stay_with_their_rows() -
 
 def test_names_come_before_behaviour_and_headsets_that_do_not_exist_are_refused() -> None:
     several = from_table({"device": "cpu", "unrecognised": "All, Top"})
-    replies, model = registry.make_evaluators(several, "somebody")
+    replies, model = factory.make_evaluators(several, "somebody")
     assert isinstance(model, OpponentModel) and model.names == ("All", "Top") and replies is model.replies
-    replies, known = registry.make_evaluators(several, "TroutBot")
+    replies, known = factory.make_evaluators(several, "TroutBot")
     assert replies is known and not isinstance(known, OpponentModel)
-    replies, one = registry.make_evaluators(from_table({"device": "cpu", "unrecognised": "Top"}), "somebody")
+    replies, one = factory.make_evaluators(from_table({"device": "cpu", "unrecognised": "Top"}), "somebody")
     assert replies is one and not isinstance(one, OpponentModel)
     with pytest.raises(WeightsError, match="no headset 'Nobody'"):
-        registry.make_evaluators(from_table({"device": "cpu", "unrecognised": "All, Nobody"}), "somebody")
+        factory.make_evaluators(from_table({"device": "cpu", "unrecognised": "All, Nobody"}), "somebody")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penumbra.players.opponents.settings import OpponentSettings
+from penumbra.players.player import Player
 from penumbra.rbc.actions import PASS, parse_action
 
 _SCRIPTS = {
@@ -25,7 +26,7 @@ class AttackerSettings(OpponentSettings):
     script: str = "random"  # one of SCRIPTS, or any of them, drawn for each game
 
 
-class Attacker:
+class Attacker(Player):
     """Senses at random; moves that are not listed are left out of the script."""
 
     def __init__(self, seed: int, settings: AttackerSettings | None = None) -> None:
@@ -42,14 +43,8 @@ class Attacker:
         script = self.settings.script
         self._script = list(SCRIPTS[self._random.choice(list(SCRIPTS)) if script == "random" else script])
 
-    def opponent_moved(self, capture: int | None) -> None:
-        """Nothing to learn."""
-
     def choose_sense(self) -> int:
         return self._random.randrange(64)
-
-    def sensed(self, square: int | None, contents: Sequence[int]) -> None:
-        """Nothing to learn."""
 
     def choose_move(self, actions: Sequence[int]) -> int:
         while self._script:
@@ -57,6 +52,3 @@ class Attacker:
             if action in actions:
                 return action
         return PASS
-
-    def moved(self, requested: int, taken: int, capture: int | None) -> None:
-        """Nothing to learn."""

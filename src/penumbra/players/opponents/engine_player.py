@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 from penumbra.players.opponents.engine import Actions, Engine, make_engine
 from penumbra.players.opponents.openings import OPENINGS
 from penumbra.players.opponents.settings import EngineSettings
+from penumbra.players.player import Player
 from penumbra.rbc.sense_partitions import INNER_SQUARES
 
 S = TypeVar("S", bound=EngineSettings)
 
 
-class EnginePlayer(Generic[S]):
+class EnginePlayer(Player, Generic[S]):
     """A kind says how it starts, what it learns, where it would sense and what it would move."""
 
     kind = "Engine"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penumbra.core import START_FEN
+from penumbra.players.player import Player
 from penumbra.rbc.actions import PASS, move_squares, sense_window
 from penumbra.rbc.tracker import ImpossibleObservation, Tracker
 
@@ -28,7 +29,7 @@ _STRAIGHT = [(0, 1), (1, 0), (0, -1), (-1, 0)]
 _DIAGONAL = [(1, 1), (1, -1), (-1, -1), (-1, 1)]
 
 
-class Hunter:
+class Hunter(Player):
     """Chooses by material expected to be won and lost on the next two moves, ties broken at random."""
 
     name = "Hunter"

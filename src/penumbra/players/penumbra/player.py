@@ -25,6 +25,7 @@ from penumbra.players.penumbra.recovery import Trail, observed, recovered
 from penumbra.players.penumbra.root import RootJudgement
 from penumbra.players.penumbra.root_settings import RootSettings
 from penumbra.players.penumbra.time_control import TimeControl
+from penumbra.players.player import Player
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import code_to_action
 from penumbra.rbc.domain import INNER_SQUARES, ReconBlindChess, Situation
@@ -37,13 +38,15 @@ ROOM_TO_RECOVER = 4  # times the cap, when a set is played through again to find
 WORK_TO_RECOVER = 500_000  # states moved on by a step, where a node budget rather than a clock bounds the thinking
 
 
-class PenumbraPlayer:
+class PenumbraPlayer(Player):
     """One side of a game.
 
     `evaluators` is one for everything, or makes two when a game starts: for playouts and for the belief.
     `seconds` or `nodes` bound each step. Once told the time, the player shares it out and keeps to it whatever the
     bounds are. `ponder` lets it refill beliefs while the opponent thinks. `record` keeps every decision for JSON.
     """
+
+    name = "Penumbra"
 
     def __init__(
         self,
@@ -101,7 +104,7 @@ class PenumbraPlayer:
         self.opponent_name = opponent_name
 
     def start(self, color: bool, fen: str = START_FEN) -> None:
-        self.stop()
+        self.close()
         situation, particles = rbc.start(color, fen)
         self._judgement = RootJudgement(self.root_settings)
         playouts, belief = self._make_evaluators()
@@ -160,10 +163,9 @@ class PenumbraPlayer:
 
     def game_over(self, winner: bool | None, reason: str | None, record: GameRecord | None = None) -> None:
         self._over = True
-        self.stop()
+        self.close()
 
-    def stop(self) -> None:
-        """Ends whatever runs in the background."""
+    def close(self) -> None:
         if self._agent is not None:
             self._agent.stop_pondering()
 
