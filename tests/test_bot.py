@@ -262,11 +262,11 @@ def test_the_background_ends_with_the_game() -> None:
 
 
 def test_the_same_seed_and_nodes_play_the_same_game() -> None:
+    from penumbra.arena.game_loop import play_strictly
     from penumbra.players.opponents.random_player import RandomPlayer
-    from penumbra.players.player import play_game
 
     games = [
-        play_game(make_penumbra(Configuration(nodes=100, seed=3, cap=2_000)), RandomPlayer(4)).record().to_bytes()
+        play_strictly(make_penumbra(Configuration(nodes=100, seed=3, cap=2_000)), RandomPlayer(4)).record().to_bytes()
         for _ in range(2)
     ]
     assert games[0] == games[1]

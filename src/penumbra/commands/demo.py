@@ -13,6 +13,7 @@ from rich.columns import Columns
 from rich.console import Console, RenderableType
 from rich.live import Live
 
+from penumbra.arena.game_loop import play_strictly
 from penumbra.commands.terminal.board import plain_board
 from penumbra.commands.terminal.frames import Frame, Shadows, result_line
 from penumbra.commands.terminal.thoughts import Thoughts, thoughts_of
@@ -21,7 +22,7 @@ from penumbra.interop.history import write_record
 from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.player import PenumbraPlayer
-from penumbra.players.player import Player, play_game
+from penumbra.players.player import Player
 from penumbra.review.page import write_replay_page
 
 NODES = 160  # for each step: a few tenths of a second on two cores
@@ -68,10 +69,10 @@ def demo(white: str, black: str, seed: int, delay: float, out: Path, console: Co
                 live.update(Columns([*parts, last.panel()] if last else parts), refresh=True)
                 time.sleep(delay)
 
-            play_game(players[True], players[False], game, FrameSpectator(game.fen(), players, show))
+            play_strictly(players[True], players[False], game, FrameSpectator(game.fen(), players, show))
     else:
         print(title)
-        play_game(players[True], players[False], game, FrameSpectator(game.fen(), players, _print_step))
+        play_strictly(players[True], players[False], game, FrameSpectator(game.fen(), players, _print_step))
         print(plain_board(game.fen()))
     print(result_line(game.winner, game.reason))
     write_record(out, game.record())
@@ -91,7 +92,7 @@ def _player(name: str, seed: int) -> Player:
         return _attacker(seed)
     if name not in registry.names():
         raise ValueError(f"there is no player {name!r}; known are {', '.join([*registry.names(), *ADAPTED])}")
-    return registry.make(name, seed, Configuration(nodes=NODES, cap=CAP))
+    return registry.make(name, seed, Configuration(nodes=NODES, cap=CAP, recognize_as="none"))
 
 
 def _attacker(seed: int) -> Player:

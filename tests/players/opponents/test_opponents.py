@@ -16,6 +16,7 @@ import pytest
 from reconchess.bots.attacker_bot import QUICK_ATTACKS, AttackerBot
 
 from penumbra import core
+from penumbra.arena.game_loop import play_strictly
 from penumbra.core import Game, StateSet
 from penumbra.players import registry
 from penumbra.players.opponents.attacker import SCRIPTS, Attacker
@@ -29,7 +30,7 @@ from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.opponents.settings import OpponentSettingsError
 from penumbra.players.opponents.tracking_player import TrackingPlayer
 from penumbra.players.opponents.trout import Trout, TroutSettings
-from penumbra.players.player import Player, play_game
+from penumbra.players.player import Player
 from penumbra.rbc.actions import (
     PASS,
     action_to_code,
@@ -63,7 +64,7 @@ def limited_game() -> Game:
 def game_of(player: Player, other: Player, color: bool, game: Game) -> Game:
     """A game to its end in which `player` has that colour."""
     white, black = (player, other) if color else (other, player)
-    return play_game(white, black, game)
+    return play_strictly(white, black, game)
 
 
 # -- all kinds
@@ -152,13 +153,13 @@ def test_a_player_whose_cap_loses_the_truth_plays_on(kind: str) -> None:
     for seed in range(2):
         player = small(kind, seed, cap=10)
         assert isinstance(player, TrackingPlayer)
-        game = play_game(player, small("trout", seed), game=limited_game())
+        game = play_strictly(player, small("trout", seed), game=limited_game())
         assert game.over
         assert len(player.states) >= 1
 
 
 def test_seeds_matter() -> None:
-    games = {play_game(small("trout", seed), small("oracle", seed)).record().to_bytes() for seed in range(4)}
+    games = {play_strictly(small("trout", seed), small("oracle", seed)).record().to_bytes() for seed in range(4)}
     assert len(games) > 1
 
 
@@ -168,8 +169,8 @@ import sys
 for name in ("chess", "reconchess", "typer", "rich", "matplotlib", "torch"):
     sys.modules[name] = None
 from penumbra.players.opponents.kinds import KINDS, make_player
-from penumbra.players.player import play_game
-print(len(KINDS), play_game(make_player("trout", 1), make_player("random", 1)).reason)
+from penumbra.arena.game_loop import play_strictly
+print(len(KINDS), play_strictly(make_player("trout", 1), make_player("random", 1)).reason)
 """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
