@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from penumbra.arena.ray_pool import ClusterLost, RayPool, ray_players
-from penumbra.arena.tournament import Standing, games_of, run
+from penumbra.arena.ray_pool import ClusterLost, RayPool
+from penumbra.arena.tournament import Standing, games_of, pool_for, run
 from penumbra.arena.tournament_plan import Tournament
 from penumbra.games.archive import Archive
 from tests.arena.test_tournament import config, contents, quick
@@ -67,7 +67,7 @@ def test_both_nodes_play(cluster: Any) -> None:
 def test_nobody_listens() -> None:
     pytest.importorskip("ray", reason="Ray is not installed")
     with pytest.raises(ClusterLost, match=r"--ray 127\.0\.0\.1:1: there is no cluster: "):
-        ray_players(quick(), "127.0.0.1:1")
+        pool_for(quick(), "127.0.0.1:1")
 
 
 def test_jobs_that_fail_are_told_of(cluster: Any, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_cluster_that_loses_a_node_plays_all_games(cluster: Any, tmp_path: Pat
 
     path = tmp_path / "cluster.db"
     with Archive.create(path) as archive:
-        standing = run(tournament, archive, ray_players(tournament, cluster.address), report)
+        standing = run(tournament, archive, pool_for(tournament, cluster.address), report)
         assert sum(1 for _ in games_of(tournament, archive)) == standing.target
     assert killed and killed[0] < standing.target
     assert (standing.done, standing.failures) == (3 * GAMES, [])
@@ -123,7 +123,7 @@ def test_a_cluster_that_goes_away_is_told_of_and_costs_nothing(tmp_path: Path, m
 
     try:
         with Archive.create(path) as archive, pytest.raises(ClusterLost, match="went away; what was played is kept"):
-            run(tournament, archive, ray_players(tournament, made.address), report)
+            run(tournament, archive, pool_for(tournament, made.address), report)
     finally:
         made.shutdown()
     with Archive.open(path, write=True) as archive:
