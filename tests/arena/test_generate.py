@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import pytest
 
@@ -23,6 +24,7 @@ from penumbra.games.verification import verify
 from tests.support import ROOT
 from tests.support.command_line import penumbra
 
+Job = TypeVar("Job")
 CONFIGS = ROOT / "configs"
 EVIDENCE = "PENUMBRA_EVIDENCE" in os.environ
 KILLS = 20 if EVIDENCE else 3
@@ -64,18 +66,18 @@ def environment(*first: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([*map(str, first), *sys.path])}
 
 
-class FakePool:
+class FakePool(Generic[Job]):
     """Does the jobs here, one after another, as a function says; counts those that were asked for."""
 
-    def __init__(self, do: Callable[[Pairing], GeneratedGame]) -> None:
+    def __init__(self, do: Callable[[Job], GeneratedGame]) -> None:
         self.do = do
         self.begun = 0
         self.closed = False
 
-    def run(self, jobs: Iterable[Pairing]) -> Iterator[tuple[int, GeneratedGame | None, str]]:
-        for index, pairing in enumerate(jobs):
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, GeneratedGame | None, str]]:
+        for index, job in enumerate(jobs):
             self.begun += 1
-            yield index, self.do(pairing), ""
+            yield index, self.do(job), ""
 
     def close(self) -> None:
         self.closed = True

@@ -11,10 +11,14 @@ from typing import Any
 
 import pytest
 
+from penumbra.arena import generate
+from penumbra.arena.population import read_population
 from penumbra.arena.ray_pool import ClusterLost, RayPool
 from penumbra.arena.tournament import Standing, games_of, pool_for, run
 from penumbra.arena.tournament_plan import Tournament
 from penumbra.games.archive import Archive
+from tests.arena.test_generate import config as population_file
+from tests.arena.test_generate import contents as games_in
 from tests.arena.test_tournament import config, contents, quick
 from tests.support.command_line import penumbra
 from tests.support.workshop import Task, Workshop
@@ -25,8 +29,9 @@ GAMES = 40
 
 def test_without_ray_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    answer = penumbra("tournament", config(tmp_path), "--archive", tmp_path / "games.db", "--ray", "auto")
-    assert (answer.returncode, answer.stderr) == (1, "penumbra: --ray needs Ray: pip install 'penumbra[ray]'\n")
+    for command, file in (("tournament", config(tmp_path)), ("generate", population_file(tmp_path))):
+        answer = penumbra(command, file, "--archive", tmp_path / "games.db", "--ray", "auto")
+        assert (answer.returncode, answer.stderr) == (1, "penumbra: --ray needs Ray: pip install 'penumbra[ray]'\n")
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +90,15 @@ def played_here(tournament: Tournament, path: Path) -> dict[tuple[str, str, int]
     with Archive.create(path) as archive:
         run(tournament, archive)
     return contents(tournament, path)
+
+
+def test_a_cluster_generates_the_same_games_as_processes_here(cluster: Any, tmp_path: Path) -> None:
+    population = read_population(population_file(tmp_path, games=GAMES))
+    for name, pool in (("cluster", generate.pool_for(population, cluster.address)), ("here", None)):
+        with Archive.create(tmp_path / f"{name}.db") as archive:
+            progress = generate.run(population, archive, pool)
+        assert (progress.done, progress.failures) == (GAMES, [])
+    assert games_in(tmp_path / "cluster.db") == games_in(tmp_path / "here.db")
 
 
 def test_a_cluster_that_loses_a_node_plays_all_games(cluster: Any, tmp_path: Path) -> None:
