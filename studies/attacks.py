@@ -12,13 +12,13 @@ import argparse
 
 import numpy as np
 
+from penumbra.arena.game_loop import play_strictly
 from penumbra.dsmcp.domain import Features, Floats, Legal
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.players.opponents.attacker import SCRIPTS, Attacker, AttackerSettings
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.factory import fitted
 from penumbra.players.penumbra.player import PenumbraPlayer
-from penumbra.players.player import play_game
 
 MOVES = np.array(sorted({action for script in SCRIPTS.values() for action in script}))
 
@@ -41,7 +41,7 @@ class Expecting(HeuristicEvaluator):
 def won(script: str, factor: float, nodes: int, c: float, seed: int) -> bool:
     configuration = Configuration(nodes=nodes, seed=seed, settings={"c": c})
     penumbra = PenumbraPlayer(Expecting(factor), fitted(configuration.dsmcp(), configuration), nodes=nodes)
-    return play_game(Attacker(seed, AttackerSettings(script=script)), penumbra).winner is False
+    return play_strictly(Attacker(seed, AttackerSettings(script=script)), penumbra).winner is False
 
 
 def main() -> None:

@@ -23,9 +23,9 @@ A series is a TOML file:
     path = "stocky_inference.py"  # a reconchess player, in a process of its own
 
 Games go round: every pairing gets its next game before any gets two more, until the time is up; each finished game is
-one line of the output, and a series goes on where it was stopped. Every worker has one thread and one game at a time,
-so workers should be as many as there are free cores. With `--report` the scores, the reasons of the ends, and the
-health of beliefs are printed.
+one line of the output, and a series goes on where it was stopped. Every worker has one thread, one game at a time and,
+where there are enough, a core of its own, so workers should be as many as there are free cores. With `--report` the
+scores, the reasons of the ends, and the health of beliefs are printed.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ import itertools
 import json
 import logging
 import math
-import multiprocessing
 import os
-import time
+import signal
 import tomllib
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -45,11 +44,28 @@ from typing import Any
 
 from penumbra.arena.game_loop import Clock
 from penumbra.arena.game_loop import play as play_game
+from penumbra.arena.pool import Pool
+from penumbra.arena.score import wilson
 from penumbra.core import set_threads
 from penumbra.interop.isolated_player import IsolatedPlayer, find_python
 from penumbra.players import registry
 from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.player import Player
+
+
+class SeriesWorker:
+    """Plays one game at a time, with one thread."""
+
+    def __init__(self) -> None:
+        os.environ["PENUMBRA_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
+        logging.disable(logging.WARNING)
+        set_threads(1)
+
+    def do(self, job: dict[str, Any]) -> dict[str, Any]:
+        return play(job)
+
+    def close(self) -> None:
+        """Nothing is kept open."""
 
 
 def play(job: dict[str, Any]) -> dict[str, Any]:
@@ -120,18 +136,6 @@ def model_of(player: Player) -> dict[str, float] | None:
     return None if model is None else model.shares()
 
 
-def start(affinity: Any) -> None:
-    """A worker: one thread, a core of its own where there are enough."""
-    os.environ["PENUMBRA_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
-    with affinity.get_lock():
-        mine = affinity.value
-        affinity.value += 1
-    cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {cores[mine % len(cores)]})
-    logging.disable(logging.WARNING)
-    set_threads(1)
-
-
 def jobs(series: dict[str, Any], done: Counter[tuple[str, str]], seed: int) -> Any:
     arms = [side | {"settings": side.get("settings", {})} for side in series["arm"]]
     opponents = [side | {"settings": side.get("settings", {})} for side in series.get("opponent", [])]
@@ -153,43 +157,32 @@ def jobs(series: dict[str, Any], done: Counter[tuple[str, str]], seed: int) -> A
 
 
 def run(path: Path, out: Path, workers: int, minutes: float, seed: int) -> None:
-    deadline = time.monotonic() + 60 * minutes
     series = tomllib.loads(path.read_text(encoding="utf-8"))
     done: Counter[tuple[str, str]] = Counter()
     if out.exists():
         done.update((g["a"], g["b"]) for g in read(out))
-    context = multiprocessing.get_context("spawn")
-    numbers = context.Value("i", 0)
-    with context.Pool(workers, start, (numbers,)) as pool, out.open("a", encoding="utf-8") as file:
-        waiting: list[Any] = []
-        todo = jobs(series, done, seed)
-        finished = 0
-        while time.monotonic() < deadline:
-            while len(waiting) < workers and (job := next(todo, None)) is not None:
-                waiting.append(pool.apply_async(play, (job,)))
-            if not waiting:
-                break
-            time.sleep(0.05)
-            for result in [r for r in waiting if r.ready()]:
-                waiting.remove(result)
-                file.write(json.dumps(result.get()) + "\n")
+    pool: Pool[dict[str, Any], dict[str, Any]] = Pool(SeriesWorker, workers, pin=True)
+    finished, stopped = 0, ""
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 60 * minutes)  # games that are not finished then are stopped
+    try:
+        with out.open("a", encoding="utf-8") as file:
+            for _, result, trouble in pool.run(jobs(series, done, seed)):
+                if result is None:
+                    raise RuntimeError(trouble)
+                file.write(json.dumps(result) + "\n")
                 file.flush()
                 finished += 1
-        print(f"{finished} games finished, {len(waiting)} stopped", flush=True)
-        file.close()
-        for process in multiprocessing.active_children():
-            process.kill()
-        os._exit(0)  # a pool would wait for the games that are stopped
+    except KeyboardInterrupt:
+        stopped = ", the rest stopped"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        pool.close()
+    print(f"{finished} games finished{stopped}", flush=True)
 
 
 def read(*paths: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines() if line]
-
-
-def wilson(points: float, n: int) -> tuple[float, float]:
-    z, p = 1.96, points / n
-    middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
 
 
 def line(name: str, games: list[dict[str, Any]]) -> str:

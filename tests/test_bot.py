@@ -24,8 +24,9 @@ from penumbra.players.penumbra.configuration import (
     from_file,
     headset,
 )
+from penumbra.players.penumbra.factory import make_penumbra
 from penumbra.players.penumbra.player import PenumbraPlayer
-from penumbra.players.registry import make, make_penumbra, names
+from penumbra.players.registry import make, names
 from tests.support.processes import environment, run_python
 from tests.support.rbc_server import Invitation, serving
 
@@ -214,7 +215,7 @@ def test_built_in_players_have_names() -> None:
         assert isinstance(player, PenumbraPlayer) == name.startswith("penumbra")
     tree = make("penumbra:tree", 5)
     assert isinstance(tree, PenumbraPlayer) and tree.settings.m == float("inf") and tree.settings.seed == 5
-    with pytest.raises(ValueError, match="there is no player 'penumbra:forest'; known are random, hunter"):
+    with pytest.raises(ValueError, match="there is no player 'penumbra:forest'; known are penumbra, penumbra:mixture"):
         make("penumbra:forest")
 
 
@@ -247,11 +248,11 @@ def test_the_background_ends_with_the_game() -> None:
 
 
 def test_the_same_seed_and_nodes_play_the_same_game() -> None:
+    from penumbra.arena.game_loop import play_strictly
     from penumbra.players.opponents.random_player import RandomPlayer
-    from penumbra.players.player import play_game
 
     games = [
-        play_game(make_penumbra(Configuration(nodes=100, seed=3, cap=2_000)), RandomPlayer(4)).record().to_bytes()
+        play_strictly(make_penumbra(Configuration(nodes=100, seed=3, cap=2_000)), RandomPlayer(4)).record().to_bytes()
         for _ in range(2)
     ]
     assert games[0] == games[1]

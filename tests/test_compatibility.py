@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from penumbra.arena.game_loop import Clock, play
-from penumbra.arena.generate import MillRoom
+from penumbra.arena.generate import GenerationWorker
 from penumbra.arena.population import Member, Population
 from penumbra.arena.tournament import outset
 from penumbra.arena.tournament_plan import read_tournament
@@ -83,8 +83,8 @@ def player(kind: str, seed: int, settings: dict[str, Any]) -> Player:
 
 def test_a_population_generates_the_same_games_under_the_same_name() -> None:
     assert POPULATION.identity() == PLAYED["generated"]["identity"]
-    room = MillRoom(1, POPULATION.ply_limit)
-    games = [room.do(POPULATION.pairing(number)) for number in range(8)]
+    worker = GenerationWorker(1, POPULATION.ply_limit)
+    games = [worker.do(POPULATION.pairing(number)) for number in range(8)]
     assert [[digest(game.record), digest(game.visits)] for game in games] == PLAYED["generated"]["games"]
 
 

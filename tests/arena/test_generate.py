@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import resource
 import signal
@@ -12,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from penumbra.arena import generate
-from penumbra.arena.generate import MillRoom, Progress, run
+from penumbra.arena.generate import GeneratedGame, GenerationWorker, run
 from penumbra.arena.population import Member, Pairing, Population, PopulationError, read_population
 from penumbra.core import GameRecord
 from penumbra.games.archive import Archive
@@ -22,6 +22,8 @@ from penumbra.players.player import Player
 from tests.support import ROOT
 from tests.support.command_line import penumbra
 from tests.support.evidence import scale
+from tests.support.pools import FakePool
+from tests.support.populations import config, contents
 from tests.support.processes import environment
 
 CONFIGS = ROOT / "configs"
@@ -31,40 +33,10 @@ MEMBERS = (
     Member("Hasty", "attacker", {"script": "kingside"}),
     Member("Other", "attacker"),
 )
-CONFIG = """
-games = {games}
-seed = 11
-workers = {workers}
-opening_plies = 6
-ply_limit = {ply_limit}
-[[player]]
-name = "Wild"
-kind = "random"
-[[player]]
-name = "Hasty"
-kind = "attacker"
-[[player]]
-name = "Trout"
-kind = "trout"
-settings = {{ depth = 1, nodes = 300 }}
-"""
-
-
-def config(tmp_path: Path, games: int = 40, workers: int = 2, ply_limit: int = 40) -> Path:
-    path = tmp_path / "population.toml"
-    path.write_text(CONFIG.format(games=games, workers=workers, ply_limit=ply_limit))
-    return path
 
 
 def command(file: Path, archive: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "penumbra.arena.generate_main", str(file), "--archive", str(archive), *more]
-
-
-def contents(path: Path) -> set[bytes]:
-    with Archive.open(path) as archive:
-        found = verify(archive)
-        assert not found.problems
-        return {game.data for game in archive.games()}
+    return [sys.executable, "-m", "penumbra", "generate", str(file), "--archive", str(archive), *more]
 
 
 def test_the_same_seed_makes_the_same_games_for_any_number_of_workers(tmp_path: Path) -> None:
@@ -79,16 +51,16 @@ def test_the_same_seed_makes_the_same_games_for_any_number_of_workers(tmp_path: 
         played.append(dict(enumerate(sorted(contents(path)))))
     assert played[0] == played[1]
     other = read_population(config(tmp_path, games=12), seed=12)
-    room = MillRoom(1, other.ply_limit)
-    assert not {room.do(other.pairing(number)).record for number in range(12)} & set(played[0].values())
+    worker = GenerationWorker(1, other.ply_limit)
+    assert not {worker.do(other.pairing(number)).record for number in range(12)} & set(played[0].values())
 
 
 def test_a_game_is_determined_by_its_number() -> None:
     population = Population(MEMBERS, games=1, seed=5, opening_plies=4, ply_limit=30)
-    room = MillRoom(1, 30)
+    worker = GenerationWorker(1, 30)
     for number in (0, 7, 123_456):
-        first = room.do(population.pairing(number)).record
-        assert first == room.do(population.pairing(number)).record
+        first = worker.do(population.pairing(number)).record
+        assert first == worker.do(population.pairing(number)).record
         assert GameRecord.from_bytes(first).replay().plies <= 30
 
 
@@ -115,7 +87,7 @@ def test_openings_are_random_and_then_the_player_plays() -> None:
         script = {"script": "kingside"}
         population = Population((Member("A", "attacker", script), Member("B", "attacker", script)), ply_limit=20)
         pairing = population.pairing(number)
-        played = MillRoom(1, 20).do(Pairing(number, pairing.white, pairing.black, opening_plies, pairing.seeds))
+        played = GenerationWorker(1, 20).do(Pairing(number, pairing.white, pairing.black, opening_plies, pairing.seeds))
         assert not played.trouble
         return GameRecord.from_bytes(played.record).moves
 
@@ -140,6 +112,20 @@ def test_a_second_run_plays_only_what_is_missing(tmp_path: Path) -> None:
     assert first.settings["white"]["name"] == first.white
 
 
+def test_any_pool_plays_the_same_games(tmp_path: Path) -> None:
+    """A pool is asked for what is missing alone, one job after another, and is closed at the end."""
+    population = read_population(config(tmp_path, games=8))
+    with Archive.create(tmp_path / "here.db") as archive:
+        run(population, archive)
+    worker = GenerationWorker(1, population.ply_limit)
+    with Archive.create(tmp_path / "there.db") as archive:
+        run(dataclasses.replace(population, games=3), archive, FakePool(worker.do))
+        pool = FakePool(worker.do)
+        progress = run(population, archive, pool)
+        assert (progress.played, progress.done, pool.begun, pool.closed) == (5, 8, 5, True)
+    assert contents(tmp_path / "here.db") == contents(tmp_path / "there.db")
+
+
 def test_a_time_limit_ends_a_run_without_a_target(tmp_path: Path) -> None:
     population = Population(MEMBERS, minutes=0.02, seed=1, ply_limit=20)
     with Archive.create(tmp_path / "games.db") as archive:
@@ -155,11 +141,8 @@ def test_a_game_that_was_made_before_counts_as_done(tmp_path: Path) -> None:
     record = GameRecord("A", "B")
     record.add_turn(1, 0)
     record.winner, record.reason = None, "TURN_LIMIT"
-    progress = Progress(3, 0)
     with Archive.create(tmp_path / "games.db") as archive:
-        for number in range(3):
-            milled = generate.Milled(record.to_bytes(), 0.1)
-            generate._keep(archive, population.identity(), population.pairing(number), milled, progress)
+        progress = run(population, archive, FakePool(lambda pairing: GeneratedGame(record.to_bytes(), 0.1)))
         assert (len(archive), progress.new, progress.done) == (1, 1, 3)
         assert archive.made(population.identity()) == {0, 1, 2}
 
@@ -175,13 +158,17 @@ def test_a_player_that_fails_is_told_of_and_its_games_are_not_kept(
 
     monkeypatch.setattr(Member, "make", lambda member, seed: Failing())
     population = Population(MEMBERS, games=3)
-    milled = MillRoom(1, 20).do(population.pairing(0))
-    assert milled.record == b""
-    assert milled.trouble.endswith(": crash: RuntimeError: no board")
-    progress = Progress(3, 0)
-    with pytest.raises(ValueError, match=r"the first 20 games failed; game 19: "):
-        for number in range(30):
-            generate._note_failure(progress, f"game {number}: {milled.trouble}")
+    worker = GenerationWorker(1, 20)
+    game = worker.do(population.pairing(0))
+    assert game.record == b""
+    assert game.trouble.endswith(": crash: RuntimeError: no board")
+    with Archive.create(tmp_path / "games.db") as archive:
+        progress = run(population, archive, FakePool(worker.do))
+        assert (len(archive), progress.played, len(progress.failures)) == (0, 0, 3)
+        assert archive.made(population.identity()) == set()
+        many = dataclasses.replace(population, games=30)
+        with pytest.raises(ValueError, match=r"the first 20 games failed; game 19: "):
+            run(many, archive, FakePool(worker.do))
 
 
 def test_penumbra_is_a_member_like_others(tmp_path: Path) -> None:
@@ -254,9 +241,9 @@ def test_a_kill_at_any_moment_costs_the_games_in_flight_alone(tmp_path: Path) ->
         assert (progress.played, progress.done, progress.stopped) == (left, games, "")
         assert archive.made(population.identity()) == set(range(games))
     assert kept <= contents(path)
-    room = MillRoom(1, population.ply_limit)
+    worker = GenerationWorker(1, population.ply_limit)
     for number in rng.sample(range(games), 5):
-        assert room.do(population.pairing(number)).record in contents(path)
+        assert worker.do(population.pairing(number)).record in contents(path)
 
 
 def test_a_full_disk_stops_cleanly_and_the_archive_is_intact(tmp_path: Path) -> None:
@@ -283,10 +270,10 @@ def test_a_full_disk_stops_cleanly_and_the_archive_is_intact(tmp_path: Path) -> 
     assert kept <= contents(path)
 
 
-def test_it_runs_with_numpy_and_the_core_alone(tmp_path: Path) -> None:
+def test_it_runs_without_any_chess_package(tmp_path: Path) -> None:
     barred = tmp_path / "barred"
     barred.mkdir()
-    for name in ("chess", "reconchess", "typer", "rich", "scipy", "torch", "matplotlib"):
+    for name in ("chess", "reconchess", "scipy", "torch", "matplotlib"):
         (barred / f"{name}.py").write_text(f"raise ImportError('{name} was imported')\n")
     path = tmp_path / "games.db"
     result = subprocess.run(
@@ -357,7 +344,7 @@ def test_the_population_that_ships_has_players_of_many_kinds() -> None:
     population = read_population(CONFIGS / "population.toml")
     assert len(population.members) >= 12
     assert len({member.kind for member in population.members}) >= 10
-    room = MillRoom(1, 6)
+    worker = GenerationWorker(1, 6)
     for i, member in enumerate(population.members):
         pairing = Population((member, population.members[i - 1]), seed=i, opening_plies=2).pairing(i)
-        assert not room.do(pairing).trouble
+        assert not worker.do(pairing).trouble

@@ -18,7 +18,7 @@ import pytest
 from studies.imitations import planned
 
 from penumbra.arena.entrants import Entrant, PlayerPool, entrant
-from penumbra.arena.game_loop import Clock, Table, play
+from penumbra.arena.game_loop import Clock, GameLoop, play
 from penumbra.arena.match import Match, run, to_json
 from penumbra.arena.pool import Pool
 from penumbra.arena.score import GameResult, Score, wilson
@@ -54,7 +54,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_player_loses_by_name_and_only_its_game(name: str, tmp_path: Path) -> None:
-    """At the table: it loses, and its next game starts in a fresh process as if nothing had been."""
+    """In the game loop: it loses, and its next game starts in a fresh process as if nothing had been."""
     method, body, reason, detail = BAD[name]
     bad = IsolatedPlayer(str(write_bot(tmp_path, name, method, body)))
     clock = Clock(0.5, 0.1) if name == "sleeps" else CLOCK
@@ -170,7 +170,7 @@ def test_a_call_after_the_end_of_the_process_is_a_fault() -> None:
     player.close()
 
 
-# -- the table's own clock
+# -- the game loop's own clock
 
 
 class Thinker(RandomPlayer):
@@ -194,7 +194,7 @@ def test_clocks_are_kept_as_reconchess_keeps_them() -> None:
     """Ten seconds, one more a turn, three used: the fifth turn ends at nothing, and nothing is too little."""
     world = [0.0]
     slow, quick = Thinker(3.0, world), Thinker(0.0, world)
-    outcome = Table({True: slow, False: quick}, Clock(10, 1), Game(), now=lambda: world[0]).play()
+    outcome = GameLoop({True: slow, False: quick}, Clock(10, 1), Game(), now=lambda: world[0]).play()
     assert (outcome.winner, outcome.reason) == (False, "time")
     assert slow.told[:4] == [10, 10, 8, 8]
     assert quick.told[:4] == [10, 10, 11, 11]
@@ -205,7 +205,7 @@ def test_clocks_are_kept_as_reconchess_keeps_them() -> None:
 def test_without_a_clock_nobody_is_told_the_time() -> None:
     world = [0.0]
     slow = Thinker(1000.0, world)
-    outcome = Table({True: slow, False: RandomPlayer(1)}, Clock(None), Game(), now=lambda: world[0]).play()
+    outcome = GameLoop({True: slow, False: RandomPlayer(1)}, Clock(None), Game(), now=lambda: world[0]).play()
     assert outcome.reason in ("king capture", "move limit")
     assert set(slow.told) == {None}
 

@@ -11,11 +11,15 @@ from typing import Any
 
 import pytest
 
-from penumbra.arena.ray_pool import ClusterLost, RayPool, ray_players
-from penumbra.arena.tournament import Standing, games_of, run
+from penumbra.arena import generate
+from penumbra.arena.population import read_population
+from penumbra.arena.ray_pool import ClusterLost, RayPool
+from penumbra.arena.tournament import Standing, games_of, pool_for, run
 from penumbra.arena.tournament_plan import Tournament
 from penumbra.games.archive import Archive
 from tests.support.command_line import penumbra
+from tests.support.populations import config as population_file
+from tests.support.populations import contents as games_in
 from tests.support.tournaments import config, contents, quick
 from tests.support.workshop import Task, Workshop
 
@@ -24,8 +28,9 @@ GAMES = 40
 
 def test_without_ray_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    answer = penumbra("tournament", config(tmp_path), "--archive", tmp_path / "games.db", "--ray", "auto")
-    assert (answer.returncode, answer.stderr) == (1, "penumbra: --ray needs Ray: pip install 'penumbra[ray]'\n")
+    for command, file in (("tournament", config(tmp_path)), ("generate", population_file(tmp_path))):
+        answer = penumbra(command, file, "--archive", tmp_path / "games.db", "--ray", "auto")
+        assert (answer.returncode, answer.stderr) == (1, "penumbra: --ray needs Ray: pip install 'penumbra[ray]'\n")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +70,7 @@ def test_both_nodes_play(cluster: Any) -> None:
 def test_nobody_listens() -> None:
     pytest.importorskip("ray", reason="Ray is not installed")
     with pytest.raises(ClusterLost, match=r"--ray 127\.0\.0\.1:1: there is no cluster: "):
-        ray_players(quick(), "127.0.0.1:1")
+        pool_for(quick(), "127.0.0.1:1")
 
 
 @pytest.mark.evidence
@@ -87,6 +92,16 @@ def played_here(tournament: Tournament, path: Path) -> dict[tuple[str, str, int]
 
 
 @pytest.mark.evidence
+def test_a_cluster_generates_the_same_games_as_processes_here(cluster: Any, tmp_path: Path) -> None:
+    population = read_population(population_file(tmp_path, games=GAMES))
+    for name, pool in (("cluster", generate.pool_for(population, cluster.address)), ("here", None)):
+        with Archive.create(tmp_path / f"{name}.db") as archive:
+            progress = generate.run(population, archive, pool)
+        assert (progress.done, progress.failures) == (GAMES, [])
+    assert games_in(tmp_path / "cluster.db") == games_in(tmp_path / "here.db")
+
+
+@pytest.mark.evidence
 def test_a_cluster_that_loses_a_node_plays_all_games(cluster: Any, tmp_path: Path) -> None:
     """The same as here, though the second node is killed when a third of the games is done."""
     tournament = quick(GAMES)
@@ -100,7 +115,7 @@ def test_a_cluster_that_loses_a_node_plays_all_games(cluster: Any, tmp_path: Pat
 
     path = tmp_path / "cluster.db"
     with Archive.create(path) as archive:
-        standing = run(tournament, archive, ray_players(tournament, cluster.address), report)
+        standing = run(tournament, archive, pool_for(tournament, cluster.address), report)
         assert sum(1 for _ in games_of(tournament, archive)) == standing.target
     assert killed and killed[0] < standing.target
     assert (standing.done, standing.failures) == (3 * GAMES, [])
@@ -122,7 +137,7 @@ def test_a_cluster_that_goes_away_is_told_of_and_costs_nothing(tmp_path: Path, m
 
     try:
         with Archive.create(path) as archive, pytest.raises(ClusterLost, match="went away; what was played is kept"):
-            run(tournament, archive, ray_players(tournament, made.address), report)
+            run(tournament, archive, pool_for(tournament, made.address), report)
     finally:
         made.shutdown()
     with Archive.open(path, write=True) as archive:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,10 +20,10 @@ from rich.console import Console
 
 from penumbra.arena.entrants import Entrant
 from penumbra.arena.game_loop import Clock
-from penumbra.arena.match import GameRoom, Job
+from penumbra.arena.match import GameWorker, Job
 from penumbra.arena.report import page
 from penumbra.arena.score import GameResult
-from penumbra.arena.tournament import ReplayRoom, Standing, games_of, outset, run
+from penumbra.arena.tournament import ReplayWorker, Standing, games_of, outset, run
 from penumbra.arena.tournament_plan import Tournament, TournamentError, read_tournament
 from penumbra.commands.tournament import standing_table
 from penumbra.games.archive import Archive, ArchivedGame
@@ -87,16 +87,16 @@ def test_what_a_game_is_known_by(tmp_path: Path) -> None:
 
 
 class Scripted:
-    """Players of a tournament that fail as they are told."""
+    """A pool whose jobs fail as they are told."""
 
     def __init__(self, failing: Sequence[int]) -> None:
         self.failing = failing
-        self.room = GameRoom(1)
+        self.worker = GameWorker(1)
         self.closed = False
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, GameResult | None, str]]:
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, GameResult | None, str]]:
         for index, job in enumerate(jobs):
-            yield (index, None, "a worker died") if index in self.failing else (index, self.room.do(job), "")
+            yield (index, None, "a worker died") if index in self.failing else (index, self.worker.do(job), "")
 
     def close(self) -> None:
         self.closed = True
@@ -104,9 +104,9 @@ class Scripted:
 
 def test_a_fault_of_the_harness_is_nobodys_loss_and_is_played_the_next_time(tmp_path: Path) -> None:
     with Archive.create(tmp_path / "games.db") as archive:
-        players = Scripted([1, 4])
-        standing = run(quick(2), archive, players)
-        assert players.closed
+        pool = Scripted([1, 4])
+        standing = run(quick(2), archive, pool)
+        assert pool.closed
         assert (standing.done, len(standing.failures)) == (4, 2)
         assert standing.failures[0] == "Wild v Other, game 1: a worker died"
         assert len(outset(quick(2), archive)[0]) == 2
@@ -174,12 +174,12 @@ def test_by_the_papers_rule_a_game_with_an_error_is_played_again(tmp_path: Path,
 
 def test_a_player_that_always_fails_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bot = write_bot(tmp_path, "broken", "choose_move(self, m, s)", "raise KeyError('no idea')")
-    room = ReplayRoom(1)
+    worker = ReplayWorker(1)
     monkeypatch.setattr("penumbra.arena.tournament.REPLAYS", 3)
     job = Job(0, True, Entrant("Broken", str(bot), keep=True), Entrant("random"), Clock(None), 1)
     with pytest.raises(RuntimeError, match="3 games in a row ended by errors, the last by crash: choose_move: Key"):
-        room.do(job)
-    room.close()
+        worker.do(job)
+    worker.close()
 
 
 # -- kills

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import pytest
 
 from penumbra import core
+from penumbra.arena.game_loop import play_strictly
 from penumbra.core import MOVE, SENSE, Game, Infostates, Memory, StateSet
 from penumbra.dsmcp import PRESETS, Agent, Settings
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.penumbra.player import PenumbraPlayer
-from penumbra.players.player import play_game
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import parse_action
 from penumbra.rbc.domain import ReconBlindChess, Situation
@@ -105,7 +105,7 @@ def test_the_player_takes_the_king_at_once(preset: str) -> None:
         settings = settings.replace(playouts=PRESETS[preset].playouts)
         player = PenumbraPlayer(HeuristicEvaluator(), settings, nodes=600)
         white, black = (player, RandomPlayer(1)) if position.white else (RandomPlayer(1), player)
-        play_game(white, black, game)
+        play_strictly(white, black, game)
         assert (game.plies, game.winner) == (1, position.white)
 
 
@@ -116,7 +116,7 @@ def played(seed: int, threads: int, in_flight: int) -> bytes:
     settings = SETTINGS.replace(seed=seed, in_flight=in_flight, b=64)
     player = PenumbraPlayer(HeuristicEvaluator(), settings, nodes=300)
     core.set_threads(threads)
-    game = play_game(player, RandomPlayer(7), Game(full_turn_limit=8))
+    game = play_strictly(player, RandomPlayer(7), Game(full_turn_limit=8))
     assert game.plies == 16 or game.over
     return game.record().to_bytes()
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from penumbra.arena.game_loop import play_strictly
 from penumbra.core import Game
 from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.player import PenumbraPlayer
-from penumbra.players.player import Player, play_game
+from penumbra.players.player import Player
 from penumbra.rbc.actions import PASS
 
 # Drawn by the limit of moves in games against a program whose engine had died.
@@ -38,7 +39,7 @@ def test_a_won_game_is_won(fen: str) -> None:
     color = WON[fen]
     ours = registry.make("penumbra", 3, Configuration(device="cpu", nodes=64, cap=2_000, recognize_as="none"))
     white, black = (ours, Passer()) if color else (Passer(), ours)
-    assert play_game(white, black, Game(fen)).winner is color
+    assert play_strictly(white, black, Game(fen)).winner is color
 
 
 def test_moves_are_counted_until_a_capture() -> None:
@@ -58,5 +59,5 @@ def test_moves_are_counted_until_a_capture() -> None:
             else:
                 assert len(counts) < 2 or counts[-1].total() == counts[-2].total() + 1
 
-    play_game(player, Watched(), Game("4k3/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQ - 0 1"))
+    play_strictly(player, Watched(), Game("4k3/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQ - 0 1"))
     assert len(counts) > 3

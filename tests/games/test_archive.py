@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from penumbra.arena.game_loop import play_strictly
 from penumbra.arena.pool import Pool
 from penumbra.core import Game, GameRecord
 from penumbra.games.archive import Archive, ArchivedGame, ArchiveError, NewGame, find_problem, is_validation
@@ -20,7 +21,6 @@ from penumbra.games.verification import TrackingWorker, verify, verify_tracking
 from penumbra.interop.game_files import find_files, read_games, to_json, write_games
 from penumbra.interop.history_json import GameFileError
 from penumbra.players.opponents.random_player import RandomPlayer
-from penumbra.players.player import play_game
 from tests.support import DATA
 from tests.support.command_line import penumbra
 
@@ -32,7 +32,7 @@ def unwanted(trouble: GameFileError) -> None:
 
 
 def random_game(seed: int, white: str = "A", black: str = "B") -> GameRecord:
-    record = play_game(RandomPlayer(seed), RandomPlayer(seed + 1_000_000), Game(None, 100, 20)).record()
+    record = play_strictly(RandomPlayer(seed), RandomPlayer(seed + 1_000_000), Game(None, 100, 20)).record()
     record.white_name, record.black_name = white, black
     return record
 

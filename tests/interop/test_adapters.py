@@ -11,11 +11,11 @@ import reconchess
 from reconchess import GameHistory, WinReason
 from reconchess.bots.random_bot import RandomBot
 
+from penumbra.arena.game_loop import play_strictly
 from penumbra.core import Game
 from penumbra.interop.adapters import AdaptedPlayer, NotAnAction, ReconchessPlayer, reconchess_class
 from penumbra.interop.history import history_to_record
 from penumbra.players.opponents.random_player import RandomPlayer
-from penumbra.players.player import play_game
 from penumbra.rbc.actions import view, view_code
 
 
@@ -150,10 +150,8 @@ def test_reconchess_players_are_told_in_our_games_what_they_are_told_in_reconche
     """Everything they saw in a game of ours, reconchess' own game says too when it is played through again."""
     bots = {True: ListKeeper(seed), False: ListKeeper(seed + 100)}
     players = {color: AdaptedPlayer(bot) for color, bot in bots.items()}
-    game = play_game(players[True], players[False])
+    game = play_strictly(players[True], players[False])
     record = game.record()
-    for player in players.values():
-        player.game_over(game.winner, game.reason, record)
     truth = reconchess.LocalGame(None)
     truth.start()
     results: dict[bool, list[object]] = {True: [], False: []}

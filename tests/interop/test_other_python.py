@@ -17,7 +17,7 @@ import pytest
 import penumbra
 from penumbra.arena.entrants import entrant
 from penumbra.arena.game_loop import Clock
-from penumbra.arena.match import GameRoom, Match, run, steps
+from penumbra.arena.match import GameWorker, Match, run, steps
 from penumbra.arena.score import GameResult
 from penumbra.arena.tournament import run as run_tournament
 from penumbra.arena.tournament_plan import TournamentError, read_tournament
@@ -106,7 +106,7 @@ def test_without_a_name_the_side_is_called_by_its_python(other: Path) -> None:
     assert who.plain()["python"] == str(other) and who.plain()["penumbra"] == "0.0.9"
     ours = entrant("random", label="new")
     assert (ours.name, ours.label) == ("new", "new")
-    assert record(GameRoom(1).do(Match(ours, ours, 1, CLOCK).jobs()[0])).white_name == "new"
+    assert record(GameWorker(1).do(Match(ours, ours, 1, CLOCK).jobs()[0])).white_name == "new"
 
 
 def test_settings_and_seeds_reach_it(other: Path) -> None:
@@ -115,9 +115,9 @@ def test_settings_and_seeds_reach_it(other: Path) -> None:
     quick = replace(CONFIGURATION, settings={"table_entries": 4096, "weigh_ended": True})
     for python in (None, str(other)):
         who = entrant("penumbra:simple", quick, python)
-        room = GameRoom(1)
-        results = [room.do(job) for job in Match(who, entrant("random"), 2, CLOCK, seed=3).jobs()]
-        room.close()
+        worker = GameWorker(1)
+        results = [worker.do(job) for job in Match(who, entrant("random"), 2, CLOCK, seed=3).jobs()]
+        worker.close()
         assert {result.reason for result in results} <= {"king capture", "move limit"}
         games.append([steps(record(result)) for result in results])
     assert games[0] == games[1]
@@ -149,9 +149,9 @@ def test_the_trouble_of_a_penumbra_there_is_counted(tmp_path: Path) -> None:
         bot.read_text()
         + "    class player: recoveries = ['turn 3: lost']; faults = ['turn 4: broken', 'turn 5: broken']\n"
     )
-    room = GameRoom(1)
-    result = room.do(Match(entrant(str(bot)), entrant("random"), 1, CLOCK).jobs()[0])
-    room.close()
+    worker = GameWorker(1)
+    result = worker.do(Match(entrant(str(bot)), entrant("random"), 1, CLOCK).jobs()[0])
+    worker.close()
     assert result.recoveries == ("turn 3: lost",)
     assert result.search_faults == ("turn 4: broken", "turn 5: broken")
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from penumbra import core
+from penumbra.arena.game_loop import play_strictly
 from penumbra.core import KING_TAKEN, START_FEN, Game, StateSet
 from penumbra.interop import stockfish, uci
 from penumbra.interop.stockfish import StockfishEngine, find_stockfish, running
@@ -17,7 +18,6 @@ from penumbra.players import registry
 from penumbra.players.opponents.engine import FAR, requests
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.opponents.settings import EngineSettings, OpponentSettingsError
-from penumbra.players.player import play_game
 from penumbra.rbc.actions import action_name
 from tests.support.command_line import penumbra
 
@@ -43,11 +43,11 @@ def named_scores(engine: StockfishEngine, fen: str) -> dict[str, int]:
 @pytest.mark.parametrize("kind", WITH_ENGINE)
 def test_every_kind_can_play_with_stockfish(kind: str) -> None:
     player = registry.make_with_settings(kind, 1, {"engine": "stockfish"} | SMALL[kind])
-    game = play_game(player, RandomPlayer(2), Game(None, full_turn_limit=3))
+    game = play_strictly(player, RandomPlayer(2), Game(None, full_turn_limit=3))
     assert game.over
     assert game.record().replay().winner == game.winner
     again = registry.make_with_settings(kind, 1, {"engine": "stockfish"} | SMALL[kind])
-    assert play_game(again, RandomPlayer(2), Game(None, full_turn_limit=3)).record().to_bytes() == (
+    assert play_strictly(again, RandomPlayer(2), Game(None, full_turn_limit=3)).record().to_bytes() == (
         game.record().to_bytes()
     )
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from penumbra.arena.game_loop import play_strictly
 from penumbra.core import Game, StateSet
 from penumbra.players.opponents.hunter import Hunter, attack_probabilities, path
 from penumbra.players.opponents.random_player import RandomPlayer
-from penumbra.players.player import play_game
 from penumbra.rbc.actions import parse_square, uci_to_code, view, view_code
 from tests.support.processes import run_python
 
@@ -34,7 +34,7 @@ class Witness(RandomPlayer):
 
 def test_players_are_told_their_own_observations_in_their_own_view() -> None:
     white, black = Witness(1), Witness(2)
-    game = play_game(white, black)
+    game = play_strictly(white, black)
     replayed = Game()
     record = game.record()
     expected: dict[bool, list[object]] = {True: [], False: []}
@@ -53,7 +53,7 @@ def test_players_are_told_their_own_observations_in_their_own_view() -> None:
 
 
 def test_the_same_seeds_play_the_same_game() -> None:
-    games = [play_game(Hunter(3), RandomPlayer(4)).record().to_bytes() for _ in range(2)]
+    games = [play_strictly(Hunter(3), RandomPlayer(4)).record().to_bytes() for _ in range(2)]
     assert games[0] == games[1]
 
 
@@ -63,7 +63,7 @@ def test_the_hunter_beats_chance() -> None:
     for seed in range(20):
         color = seed % 2 == 0
         players = [Hunter(seed), RandomPlayer(seed)]
-        game = play_game(*(players if color else reversed(players)))
+        game = play_strictly(*(players if color else reversed(players)))
         wins += game.winner is color
     assert wins >= 15
 
@@ -106,7 +106,7 @@ def test_a_player_that_breaks_the_rules_is_refused() -> None:
             return 64 + parse_square("e1") * 64 + parse_square("e8")
 
     with pytest.raises(ValueError, match="e1e8"):
-        play_game(Cheat(1), RandomPlayer(2))
+        play_strictly(Cheat(1), RandomPlayer(2))
 
 
 def test_games_are_made_without_any_chess_package() -> None:
@@ -116,9 +116,9 @@ import sys
 for name in ("chess", "reconchess", "typer", "rich", "matplotlib"):
     sys.modules[name] = None
 from penumbra.players.opponents.hunter import Hunter
-from penumbra.players.player import play_game
+from penumbra.arena.game_loop import play_strictly
 from penumbra.players.opponents.random_player import RandomPlayer
-print(play_game(Hunter(1), RandomPlayer(1)).reason)
+print(play_strictly(Hunter(1), RandomPlayer(1)).reason)
 """
     run = run_python("-c", script)
     assert (run.returncode, run.stdout, run.stderr) == (0, "KING_CAPTURE\n", "")

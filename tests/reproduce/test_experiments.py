@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +17,7 @@ import pytest
 import torch
 from matplotlib.image import imread
 
+from penumbra.arena import archive_run
 from penumbra.arena.match import Job
 from penumbra.arena.score import GameResult
 from penumbra.games.archive import Archive
@@ -27,7 +28,7 @@ from penumbra.reproduce import ablation, accuracy, fig1, fig_synopsis, fig_uncer
 from penumbra.reproduce.command import request as make_request
 from penumbra.reproduce.experiments import WHERE, experiment, reproduce
 from penumbra.reproduce.games import TO_MAKE
-from penumbra.reproduce.league import ANCHOR, Baseline, Hall, Sizes, Variant
+from penumbra.reproduce.league import ANCHOR, Baseline, ServedPool, Sizes, Variant
 from penumbra.reproduce.report import collect, write_report
 from penumbra.reproduce.request import ReproductionError, Request, duration
 from penumbra.training.examples import ExampleSettings, make_examples
@@ -94,15 +95,17 @@ def test_tournaments_share_one_rating_and_play_nothing_twice(request_: Request) 
     assert by_name["PenumbraMixture"] == round(ratings.of("PenumbraMixture").elo)
 
 
-class FakePlayers:
-    """Plays nothing, and keeps who was to play."""
+class FakePool:
+    """Plays nothing, for 40 seconds of a clock each, and keeps who was to play."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: list[float]) -> None:
         self.devices: list[str] = []
+        self.now = now
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, GameResult | None, str]]:
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, GameResult | None, str]]:
         for index, job in enumerate(jobs):
             self.devices.append(job.a.settings["device"])
+            self.now[0] += 40.0
             yield index, None, "not played"
 
     def close(self) -> None:
@@ -112,22 +115,24 @@ class FakePlayers:
 def test_an_inference_process_is_no_part_of_a_games_identity(request_: Request) -> None:
     planned = league.league(dataclasses.replace(request_, scale="smoke", weights=()), *_table2())
     jobs = [fixture.job for fixture in planned.fixtures()[:3]]
-    players = FakePlayers()
-    assert len(list(Hall(players, None, "unix:socket").run(jobs))) == 3
-    assert players.devices == ["unix:socket"] * 3
+    pool = FakePool([0.0])
+    assert len(list(ServedPool(pool, "unix:socket").run(jobs))) == 3
+    assert pool.devices == ["unix:socket"] * 3
     assert all('"device": "cpu"' in pairing.run for pairing in planned.pairings())
 
 
-def test_when_the_time_is_up_nothing_more_is_played(request_: Request, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_the_time_is_up_nothing_more_is_played(
+    request_: Request, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = [100.0]
-    monkeypatch.setattr(league, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    planned = league.league(dataclasses.replace(request_, scale="smoke", weights=()), *_table2())
-    jobs = [fixture.job for fixture in planned.fixtures()[:3]]
-    assert list(Hall(FakePlayers(), 0.0, None).run(jobs)) == []
-    players = FakePlayers()
-    for _ in Hall(players, 1.0, None).run(jobs):
-        now[0] += 40.0
-    assert players.devices == ["cpu", "cpu"]
+    monkeypatch.setattr(archive_run, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    pool = FakePool(now)
+    monkeypatch.setattr(league, "pool_for", lambda planned: pool)
+    given = dataclasses.replace(request_, scale="smoke", weights=(), out=tmp_path)
+    league.play(dataclasses.replace(given, minutes=0.0), *_table2())
+    assert pool.devices == []
+    league.play(dataclasses.replace(given, minutes=1.0), *_table2())
+    assert pool.devices == ["cpu", "cpu"]
 
 
 def _table2() -> tuple[Sequence[Variant], Sizes]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import penumbra
+from penumbra.arena.game_loop import play_strictly
 from penumbra.commands.analyse import lines
 from penumbra.core import Game, GameRecord
 from penumbra.interop.history import read_record, write_record
@@ -18,7 +19,6 @@ from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.factory import make_penumbra
 from penumbra.players.penumbra.recording import belief_marginals, set_marginals
-from penumbra.players.player import play_game
 from penumbra.rbc.actions import parse_action, parse_square
 from penumbra.review.analysis import analyse_as
 from tests.support import DATA
@@ -32,7 +32,7 @@ PAPER_GAME = DATA / "paper_game.json"
 
 @pytest.fixture(scope="module")
 def game() -> GameRecord:
-    return play_game(Hunter(6), RandomPlayer(6)).record()
+    return play_strictly(Hunter(6), RandomPlayer(6)).record()
 
 
 @pytest.fixture(scope="module")

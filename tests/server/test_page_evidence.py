@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, CDPSession, Page, ViewportSize, expect
 
+from penumbra.arena.game_loop import play_strictly
 from penumbra.interop.history import write_record
 from penumbra.players.opponents.random_player import RandomPlayer
-from penumbra.players.player import play_game
 from tests.server.browser import (
     DESKTOP,
     PHONE,
@@ -162,7 +162,7 @@ def test_the_first_page_is_painted_within_a_second(browser: Browser, server: Ser
 
 def test_a_long_game_scrubs_at_thirty_frames_a_second(browser: Browser, server: Server, tmp_path: Path) -> None:
     game = next(
-        game for seed in range(100) if (game := play_game(RandomPlayer(seed), RandomPlayer(seed + 1))).plies >= 200
+        game for seed in range(100) if (game := play_strictly(RandomPlayer(seed), RandomPlayer(seed + 1))).plies >= 200
     )
     path = tmp_path / "long.json"
     write_record(path, game.record())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from penumbra.arena.generate import MillRoom
+from penumbra.arena.generate import GenerationWorker
 from penumbra.arena.population import Member, Population
 from penumbra.core import GameRecord, threads
 from penumbra.games.archive import Archive, NewGame
@@ -44,8 +44,8 @@ multiplicity = 1
 def records(games: int = 40) -> tuple[GameRecord, ...]:
     """Some games, played once, in this process."""
     population = Population(MEMBERS, seed=5, opening_plies=4, ply_limit=60)
-    room = MillRoom(threads(), population.ply_limit)
-    return tuple(GameRecord.from_bytes(room.do(population.pairing(i)).record) for i in range(games))
+    worker = GenerationWorker(threads(), population.ply_limit)
+    return tuple(GameRecord.from_bytes(worker.do(population.pairing(i)).record) for i in range(games))
 
 
 def make_archive(path: Path, games: int = 40) -> Path:

@@ -1,4 +1,4 @@
-"""A workplace for worker processes that does what a task's number says; light, since every new worker imports it."""
+"""A worker that does what a task's number says; light, since every new process imports it."""
 
 from __future__ import annotations
 

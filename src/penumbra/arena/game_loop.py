@@ -4,19 +4,21 @@ The clock is kept as reconchess keeps it in local games: it runs through all cal
 added when the turn ends, and time is judged then, before anything else, so that an overrun which the increment makes
 good is forgiven. A foreign player that stays silent past that moment, and GRACE more, is not waited for. The record of
 a game lost by a fault shows a resignation, as reconchess' server would, or the time.
+
+The calls of a player's turn are those of `penumbra.players.player.Player`, in their order.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from penumbra.core import Game, GameRecord
 from penumbra.players.player import Player
-from penumbra.rbc.actions import action_name, is_move
+from penumbra.rbc.actions import action_name, action_to_code, is_move
 
 GRACE = 1.0  # seconds
 FAULTS = ("crash", "nonsense", "illegal action", "hang", "killed")  # reasons that are the loser's own fault
@@ -31,6 +33,19 @@ class Clock:
     increment: float = 5.0
 
 
+NO_CLOCK = Clock(None, 0.0)
+
+
+class Spectator(Protocol):
+    """Someone who sees the true game, told after each step; squares and codes are the acting player's view."""
+
+    def sensed(self, game: Game, color: bool, square: int | None, contents: Sequence[int]) -> None:
+        """`color` has sensed."""
+
+    def moved(self, game: Game, color: bool, requested: int, taken: int, capture: int | None) -> None:
+        """`color` has moved."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How a game ended. Tuples are White's and Black's."""
@@ -43,7 +58,7 @@ class Outcome:
     used: tuple[float, float] = (0.0, 0.0)  # seconds that each took for all its turns
 
 
-class Forfeit(Exception):
+class Forfeit(ValueError):
     """A player has lost by its own fault."""
 
     def __init__(self, color: bool, reason: str, detail: str) -> None:
@@ -54,12 +69,18 @@ class Forfeit(Exception):
 
 
 @dataclass
-class Table:
-    """Two players and their clocks. `now` gives the time."""
+class GameLoop:
+    """Two players, their clocks, and somebody who looks on if wanted, on the time of the player who acts.
+
+    With `raise_faults` what a player raises goes on to the caller, and an illegal action raises `Forfeit`. `now` gives
+    the time.
+    """
 
     players: dict[bool, Player]
     clock: Clock
     game: Game
+    spectator: Spectator | None = None
+    raise_faults: bool = False
     now: Callable[[], float] = time.monotonic
     left: dict[bool, float] = field(default_factory=dict)
     least: dict[bool, float] = field(default_factory=lambda: {True: math.inf, False: math.inf})
@@ -76,6 +97,8 @@ class Table:
                 self._judge_time()
             winner, reason, detail = self.game.winner, str(self.game.reason).lower().replace("_", " "), ""
         except Forfeit as forfeit:
+            if self.raise_faults and forfeit.reason in FAULTS:
+                raise
             winner, reason, detail = not forfeit.color, forfeit.reason, forfeit.detail
         record = self.game.record()
         if reason not in _ON_BOARD:
@@ -109,6 +132,8 @@ class Table:
             raise Forfeit(color, "illegal action", f"sense {square!r}")
         contents = [content for _, content in game.sense(square)]
         self._ask(color, player.sensed, square, contents)
+        if self.spectator is not None:
+            self.spectator.sensed(game, color, square, contents)
         self._ask(color, player.tell_time, self._reading(color, began))
         actions = game.legal_actions()
         action = self._ask(color, player.choose_move, actions)
@@ -121,6 +146,8 @@ class Table:
             raise Forfeit(color, "illegal action", str(error)) from None
         if not game.over:
             self._ask(color, player.moved, game.last_request, game.last_taken, capture)
+        if self.spectator is not None:
+            self.spectator.moved(game, color, action_to_code(action), game.last_taken, capture)
         used = self.now() - began
         self.used[color] += used
         self.least[color] = min(self.least[color], left - used)
@@ -140,14 +167,23 @@ class Table:
         try:
             return call(*arguments)
         except Exception as error:
+            if self.raise_faults:
+                raise
             reason = getattr(error, "reason", "crash")
             detail = getattr(error, "detail", f"{type(error).__name__}: {error}")
             raise Forfeit(color, reason, detail) from error
 
 
-def play(white: Player, black: Player, clock: Clock, game: Game | None = None) -> Outcome:
-    """One game with clocks."""
-    return Table({True: white, False: black}, clock, game or Game()).play()
+def play(white: Player, black: Player, clock: Clock = NO_CLOCK, game: Game | None = None) -> Outcome:
+    """One game; a player's fault is its loss."""
+    return GameLoop({True: white, False: black}, clock, game or Game()).play()
+
+
+def play_strictly(white: Player, black: Player, game: Game | None = None, spectator: Spectator | None = None) -> Game:
+    """One game without clocks; a player's fault is raised. The game, played to its end."""
+    game = game or Game()
+    GameLoop({True: white, False: black}, NO_CLOCK, game, spectator, raise_faults=True).play()
+    return game
 
 
 def _shown(action: Any) -> str:

@@ -6,7 +6,6 @@ import functools
 import json
 import logging
 import math
-import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -15,7 +14,7 @@ from typing import Any
 
 from penumbra.arena.entrants import Entrant, PlayerPool
 from penumbra.arena.game_loop import Clock, play
-from penumbra.arena.pool import Pool
+from penumbra.arena.pool import Pool, threads_for_each
 from penumbra.arena.score import GameResult, Score
 from penumbra.arena.sprt import Sprt
 from penumbra.core import GameRecord, set_threads
@@ -60,8 +59,8 @@ class Job:
     seed: int
 
 
-class GameRoom:
-    """What a worker keeps between games."""
+class GameWorker:
+    """What a worker process keeps between games."""
 
     def __init__(self, threads: int, logs: str | None = None, record: bool = False) -> None:
         set_threads(threads)
@@ -118,8 +117,8 @@ def run(match: Match, report: Callable[[Score], None] = lambda score: None) -> t
         match.out.mkdir(parents=True, exist_ok=True)
         logs = str(match.out)
     results: list[GameResult] = []
-    threads = max(1, (os.cpu_count() or 1) // match.workers)
-    pool: Pool[Job, GameResult] = Pool(functools.partial(GameRoom, threads, logs, match.record), match.workers)
+    make = functools.partial(GameWorker, threads_for_each(match.workers), logs, match.record)
+    pool: Pool[Job, GameResult] = Pool(make, match.workers)
     interrupted = False
     jobs = match.jobs()
     try:

@@ -1,7 +1,8 @@
-"""Spawned processes that play games, kept from one game to the next.
+"""Worker processes that play games, kept from one game to the next.
 
 A worker that dies takes only its game with it: the game is played again by a new worker, and given up the second time.
-Nothing here knows what a game is: a job is a number and a function of it that can be sent to another process.
+Nothing here knows what a game is: a job is anything that can be sent to another process. `penumbra.arena.ray_pool` does
+the same on a cluster.
 """
 
 from __future__ import annotations
@@ -13,36 +14,59 @@ import signal
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, Protocol, TypeVar
 
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
+J_contra = TypeVar("J_contra", contravariant=True)
+A_co = TypeVar("A_co", covariant=True)
 TRIES = 2
 
 
-class Workplace(Protocol):
-    """Made once in each worker, by a function that can be sent there."""
+class Worker(Protocol):
+    """Does jobs; made once in each process, by a function that can be sent there."""
 
     def do(self, job: Any) -> Any: ...
     def close(self) -> None: ...
 
 
-class Worker:
-    def __init__(self, make: Callable[[], Workplace]) -> None:
+class AnyPool(Protocol[J_contra, A_co]):
+    """Workers, on this machine or on a cluster."""
+
+    def run(self, jobs: Iterable[J_contra]) -> Iterator[tuple[int, A_co | None, str]]:
+        """(index of the job, its answer, "") as they come in; None and what happened where it failed.
+
+        Jobs are taken as workers become free, so that there may be any number of them.
+        """
+
+    def close(self) -> None:
+        """Ends the workers, and the jobs that they are at."""
+
+
+class WorkerProcess:
+    """A spawned process with a worker in it, and the job that it is at."""
+
+    def __init__(self, make: Callable[[], Worker], cores: Sequence[int]) -> None:
         context = multiprocessing.get_context("spawn")
+        self.cores = cores
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, make, os.getpid()))
+        self.process = context.Process(target=_serve, args=(theirs, make, os.getpid(), cores))
         self.process.start()
         theirs.close()
-        self.job: int | None = None
+        self.task: tuple[int, Any] | None = None  # a job and its index
+
+    def begin(self, task: tuple[int, Any]) -> None:
+        self.task = task
+        with contextlib.suppress(OSError):  # it has died; that is found when it is to answer
+            self.connection.send(task[1])
 
     def stop(self) -> None:
         """Lets the worker close its players; one that does not leave is killed."""
         self.connection.close()
-        self.process.join(0.2 if self.job is None else 0)
+        self.process.join(0.2 if self.task is None else 0)
         if self.process.is_alive():
             self.process.terminate()
         self.process.join(3)
@@ -52,58 +76,80 @@ class Worker:
 
 
 class Pool(Generic[Job, Answer]):
-    """Does jobs by several workers at once."""
+    """Several worker processes on this machine. With `pin` each stays on cores of its own, if there are enough."""
 
-    def __init__(self, make: Callable[[], Workplace], workers: int) -> None:
+    def __init__(self, make: Callable[[], Worker], workers: int, pin: bool = False) -> None:
         self._make = make
-        self._count = workers
-        self._workers: list[Worker] = []
+        # The cores of each worker that is not running; none are given: any will do.
+        self._free: list[Sequence[int]] = own_cores(workers) if pin else [()] * workers
+        self._processes: list[WorkerProcess] = []
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Answer | None, str]]:
-        """(index of the job, its answer, "") as they come in; None and what happened where it failed TRIES times."""
-        waiting = deque(range(len(jobs)))
-        failures = dict.fromkeys(waiting, 0)
-        left = len(jobs)
-        self._workers = [Worker(self._make) for _ in range(min(self._count, left))]
-        while left:
-            for worker in self._workers:
-                if worker.job is None and waiting:
-                    worker.job = waiting.popleft()
-                    with contextlib.suppress(OSError):
-                        worker.connection.send(jobs[worker.job])
-            by_connection = {worker.connection: worker for worker in self._workers}
-            for ready in wait(list(by_connection)):
-                worker = by_connection[ready]  # type: ignore[index]
-                index, answer, trouble = self._collect(worker)
-                if index is None:
-                    continue
-                if trouble:
-                    failures[index] += 1
-                    if failures[index] < TRIES:
-                        waiting.appendleft(index)
-                        continue
-                left -= 1
-                yield index, answer, trouble
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Answer | None, str]]:
+        """As `AnyPool.run`; a job has failed when it failed TRIES times."""
+        waiting, again = enumerate(jobs), list[tuple[int, Job]]()
+        failures = Counter[int]()
+        while True:
+            while self._free or any(process.task is None for process in self._processes):
+                task = again.pop() if again else next(waiting, None)
+                if task is None:
+                    break
+                self._idle().begin(task)
+            busy = {process.connection: process for process in self._processes if process.task is not None}
+            if not busy:
+                return
+            for ready in wait(list(busy)):
+                task, answer, trouble = self._collect(busy[ready])  # type: ignore[index]
+                failures[task[0]] += bool(trouble)
+                if trouble and failures[task[0]] < TRIES:
+                    again.append(task)
+                else:
+                    yield task[0], answer, trouble
 
-    def _collect(self, worker: Worker) -> tuple[int | None, Answer | None, str]:
-        index = worker.job
+    def _idle(self) -> WorkerProcess:
+        """A worker that has nothing to do, started if need be."""
+        for process in self._processes:
+            if process.task is None:
+                return process
+        self._processes.append(WorkerProcess(self._make, self._free.pop(0)))
+        return self._processes[-1]
+
+    def _collect(self, process: WorkerProcess) -> tuple[tuple[int, Job], Answer | None, str]:
+        assert process.task is not None
+        task = process.task
         try:
-            answer, trouble = worker.connection.recv()
-            worker.job = None
+            answer, trouble = process.connection.recv()
+            process.task = None
         except (EOFError, OSError):
-            worker.process.join(1)
-            answer, trouble = None, f"a worker died (exit code {worker.process.exitcode})"
-            self._replace(worker)
-        return index, answer, trouble
-
-    def _replace(self, worker: Worker) -> None:
-        worker.stop()
-        self._workers[self._workers.index(worker)] = Worker(self._make)
+            process.process.join(1)
+            answer, trouble = None, f"a worker died (exit code {process.process.exitcode})"
+            process.stop()
+            self._processes.remove(process)
+            self._free.append(process.cores)
+        return task, answer, trouble
 
     def close(self) -> None:
-        for worker in self._workers:
-            worker.stop()
-        self._workers = []
+        for process in self._processes:
+            process.stop()
+            self._free.append(process.cores)
+        self._processes = []
+
+
+def cores() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def threads_for_each(workers: int) -> int:
+    """Threads of each of so many workers, so that together they fill the cores."""
+    return max(1, cores() // workers)
+
+
+def own_cores(workers: int) -> list[Sequence[int]]:
+    """The same number of cores for each of so many workers, none twice; none at all where there are too few, or where
+    the system cannot keep a process on them."""
+    usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    each = len(usable) // workers
+    return [usable[i * each : (i + 1) * each] for i in range(workers)]
 
 
 @contextlib.contextmanager
@@ -129,14 +175,16 @@ def leave_with(parent: int) -> None:
     os._exit(1)
 
 
-def _serve(connection: Connection, make: Callable[[], Workplace], parent: int) -> None:
+def _serve(connection: Connection, make: Callable[[], Worker], parent: int, cores: Sequence[int]) -> None:
     """A worker's life: jobs until the pipe closes or somebody ends it."""
     with contextlib.suppress(OSError):
-        os.setpgrp()  # an interrupt at the terminal is for the match, which ends its workers itself
+        os.setpgrp()  # an interrupt at the terminal is for the run, which ends its workers itself
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     threading.Thread(target=leave_with, args=(parent,), daemon=True).start()
-    workplace = make()
+    if cores:
+        os.sched_setaffinity(0, cores)
+    worker = make()
     try:
         while True:
             try:
@@ -144,10 +192,10 @@ def _serve(connection: Connection, make: Callable[[], Workplace], parent: int) -
             except (EOFError, OSError):
                 return
             try:
-                reply: tuple[Any, str] = (workplace.do(job), "")
+                reply: tuple[Any, str] = (worker.do(job), "")
             except Exception as error:
                 reply = (None, f"{type(error).__name__}: {error}")
             with contextlib.suppress(BrokenPipeError):
                 connection.send(reply)
     finally:
-        workplace.close()
+        worker.close()

@@ -4,6 +4,7 @@
     minutes = 60           # how long a run lasts at most; left out, until the games are done
     seed = 1               # game i is determined by the seed, i and the players below
     workers = 2            # processes; left out, one for each core
+    pin = true             # each process stays on cores of its own, if there are enough; left out, it does not
     opening_plies = 4      # each game begins with none to so many moves at random
     ply_limit = 300        # where a game is a draw
 
@@ -20,13 +21,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from penumbra.arena.pool import cores
 from penumbra.configs.reader import read_toml
 from penumbra.players import registry
 from penumbra.players.player import Player
@@ -73,6 +74,7 @@ class Population:
     minutes: float | None = None
     seed: int = 0
     workers: int = 1
+    pin: bool = False
     opening_plies: int = 0
     ply_limit: int = 300
 
@@ -111,7 +113,7 @@ def read_population(path: str | Path, **changes: Any) -> Population:
 
 
 def _population(data: dict[str, Any]) -> Population:
-    known_keys(data, ("games", "minutes", "seed", "workers", "opening_plies", "ply_limit", "player"))
+    known_keys(data, ("games", "minutes", "seed", "workers", "pin", "opening_plies", "ply_limit", "player"))
     players = data.get("player", [])
     if not isinstance(players, list) or not players:
         raise ValueError("there are no players; each is a table [[player]]")
@@ -131,6 +133,7 @@ def _population(data: dict[str, Any]) -> Population:
         minutes,
         whole_number(data, "seed", 0, 0),
         whole_number(data, "workers", 1, cores()),
+        yes_or_no(data, "pin"),
         whole_number(data, "opening_plies", 0, 0),
         whole_number(data, "ply_limit", 2, 300),
     )
@@ -184,6 +187,9 @@ def number_of(table: Mapping[str, Any], key: str, otherwise: float, zero: bool =
     return float(value)
 
 
-def cores() -> int:
-    """That this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def yes_or_no(table: Mapping[str, Any], key: str) -> bool:
+    """A key's value, false if it is left out; ValueError if it is neither true nor false."""
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise ValueError(f"{key} is not true or false")
+    return value

@@ -1,13 +1,13 @@
 """Games played by a Ray cluster; answers come back to the one process that writes.
 
-A job is a Ray task, so that Ray itself plays it again elsewhere when a node or a worker is lost. Workers keep what they
-made for the jobs of one pool from one to the next, as the processes of `workers` do. Every node needs Penumbra.
+A job is a Ray task, so that Ray itself plays it again elsewhere when a node or a worker is lost. The processes of the
+cluster keep their workers from one job of a run to the next, as those of `penumbra.arena.pool` do. Every node needs
+Penumbra.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib.util
 import logging
 import multiprocessing
@@ -16,40 +16,36 @@ import signal
 import socket
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from penumbra.arena.pool import Workplace, leave_with
-from penumbra.arena.tournament import Players, room
-
-if TYPE_CHECKING:
-    from penumbra.arena.match import Job
-    from penumbra.arena.score import GameResult
-    from penumbra.arena.tournament_plan import Tournament
+from penumbra.arena.pool import Worker, leave_with
 
 J = TypeVar("J")
 A = TypeVar("A")
 RETRIES = 5  # of a job whose node or worker was lost
 SECONDS_TO_LEAVE = 5.0
 PATIENCE = 10.0  # seconds for a cluster to answer at all
+BEGIN, NEXT, END = "begin", "next", "end"  # of a run; the next job, in a list, which is empty after the last
 AHEAD = 2  # jobs handed out beyond those that are played, so that no core waits for the next
 
-_WORKPLACES: dict[str, Workplace] = {}  # of this process, by the pool
+_WORKERS: dict[str, Worker] = {}  # of this process, by the run
 
 
 class ClusterLost(ValueError):
     """The cluster cannot be reached, or went away."""
 
 
-def do_job(pool: str, make: Callable[[], Workplace], job: Any) -> tuple[Any, str]:
+def do_job(run: str, make: Callable[[], Worker], job: Any) -> tuple[Any, str]:
     """Runs in a process of the cluster: (the answer, ""), or None and what was raised."""
-    if pool not in _WORKPLACES:
-        for other in list(_WORKPLACES):
-            _WORKPLACES.pop(other).close()
-        _WORKPLACES[pool] = make()
+    if run not in _WORKERS:
+        for other in list(_WORKERS):
+            _WORKERS.pop(other).close()
+        _WORKERS[run] = make()
     try:
-        return _WORKPLACES[pool].do(job), ""
+        return _WORKERS[run].do(job), ""
     except Exception as error:
         return None, f"{type(error).__name__}: {error}"
 
@@ -60,7 +56,7 @@ class RayPool(Generic[J, A]):
     A process of its own speaks with the cluster: Ray ends the process that does when its cluster goes away.
     """
 
-    def __init__(self, make: Callable[[], Workplace], address: str) -> None:
+    def __init__(self, make: Callable[[], Worker], address: str) -> None:
         if importlib.util.find_spec("ray") is None:
             raise ClusterLost("--ray needs Ray: pip install 'penumbra[ray]'")
         try:
@@ -69,18 +65,26 @@ class RayPool(Generic[J, A]):
             raise ClusterLost(f"--ray {address}: there is no cluster: {error}") from None
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_drive, args=(theirs, make, address, os.getpid()))
+        self._process = context.Process(target=_drive, args=(theirs, make, address, os.getpid()), daemon=True)
         self._process.start()
         theirs.close()
         if trouble := self._hear():
             self.close()
             raise ClusterLost(f"--ray {address}: there is no cluster: {trouble}")
 
-    def run(self, jobs: Sequence[J]) -> Iterator[tuple[int, A | None, str]]:
-        """(index of the job, its answer, "") as they come in; None and what happened where it failed."""
-        self._connection.send(list(jobs))
-        for _ in jobs:
-            yield self._hear()
+    def run(self, jobs: Iterable[J]) -> Iterator[tuple[int, A | None, str]]:
+        """As `AnyPool.run`; a job has failed when it raised, or lost its node or worker too often."""
+        waiting = iter(jobs)
+        self._tell(BEGIN)
+        while (said := self._hear()) != END:
+            if said == NEXT:
+                self._tell(list(islice(waiting, 1)))
+            else:
+                yield said
+
+    def _tell(self, what: Any) -> None:
+        with contextlib.suppress(OSError):  # it is gone; that is found when it is to answer
+            self._connection.send(what)
 
     def _hear(self) -> Any:
         try:
@@ -97,10 +101,10 @@ class RayPool(Generic[J, A]):
         self._process.join()
 
 
-def _drive(connection: Connection, make: Callable[[], Workplace], address: str, parent: int) -> None:
+def _drive(connection: Connection, make: Callable[[], Worker], address: str, parent: int) -> None:
     """The life of the process that speaks with the cluster: whether it could be reached, then answers to jobs."""
     with contextlib.suppress(OSError):
-        os.setpgrp()  # an interrupt at the terminal is for the tournament
+        os.setpgrp()  # an interrupt at the terminal is for the run
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     threading.Thread(target=leave_with, args=(parent,), daemon=True).start()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what Ray says at its end is not for the reader
@@ -112,22 +116,33 @@ def _drive(connection: Connection, make: Callable[[], Workplace], address: str, 
         connection.send((str(error).splitlines() or [type(error).__name__])[0])
         return
     connection.send("")
-    with contextlib.suppress(EOFError, OSError):  # the tournament is over
-        while True:
-            for answer in _answers(ray, make, connection.recv()):
+    with contextlib.suppress(EOFError, OSError):  # the run is over
+        while connection.recv() == BEGIN:
+            for answer in _answers(ray, make, _jobs(connection)):
                 connection.send(answer)
+            connection.send(END)
     ray.shutdown()
 
 
-def _answers(ray: Any, make: Callable[[], Workplace], jobs: Sequence[Any]) -> Iterator[tuple[int, Any, str]]:
+def _jobs(connection: Connection) -> Iterator[Any]:
+    """Jobs, each asked for when it is wanted."""
+    while True:
+        connection.send(NEXT)
+        job = connection.recv()
+        if not job:
+            return
+        yield job[0]
+
+
+def _answers(ray: Any, make: Callable[[], Worker], jobs: Iterator[Any]) -> Iterator[tuple[int, Any, str]]:
     task = ray.remote(num_cpus=1, max_retries=RETRIES)(do_job)
     name, there = uuid.uuid4().hex, ray.put(make)
-    waiting = iter(range(len(jobs)))
+    numbered = enumerate(jobs)
     playing: dict[Any, int] = {}
     while True:
         cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
-        for _, index in zip(range(cores + AHEAD - len(playing)), waiting, strict=False):
-            playing[task.remote(name, there, jobs[index])] = index
+        for index, job in islice(numbered, max(0, cores + AHEAD - len(playing))):
+            playing[task.remote(name, there, job)] = index
         if not playing:
             return
         ready, _ = ray.wait(list(playing), num_returns=1, timeout=5.0)
@@ -148,9 +163,3 @@ def _knock(address: str) -> None:
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdigit():
         socket.create_connection((host, int(port)), timeout=PATIENCE).close()
-
-
-def ray_players(tournament: Tournament, address: str) -> Players:
-    """Who plays a tournament's games on the cluster at `address`, one thread each."""
-    pool: RayPool[Job, GameResult] = RayPool(functools.partial(room(tournament), 1), address)
-    return pool

@@ -1,45 +1,28 @@
-"""Plays a tournament into an archive: what is missing and nothing twice, whatever happened before.
-
-Workers play, one process writes: each game goes into the archive as it comes, together with its pairing and number, so
-that a run which ends at any moment, by whatever, loses the games in flight alone. A game that the harness could not
-play (a worker died over it twice) is told of and stays missing until the next run.
-"""
+"""Plays a tournament into an archive. What its games are is in `penumbra.arena.tournament_plan`."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
 
+from penumbra.arena.archive_run import PlannedGame, Progress, play_into_archive
 from penumbra.arena.game_loop import FAULTS
-from penumbra.arena.match import GameRoom, Job
-from penumbra.arena.pool import Pool, ended_by_signal
-from penumbra.arena.population import cores
+from penumbra.arena.match import GameWorker, Job
+from penumbra.arena.pool import AnyPool, Pool, threads_for_each
 from penumbra.arena.score import GameResult
 from penumbra.arena.tournament_plan import Fixture, Tournament
 from penumbra.core import GameRecord
-from penumbra.games.archive import Archive, ArchivedGame, ArchiveFull, NewGame
+from penumbra.games.archive import Archive, ArchivedGame, NewGame
 from penumbra.games.ratings import Ratings, Result, rate
 
 SOURCE = "tournament"
 REPLAYS = 10  # games with errors before a fixture is given up
-PATIENCE = 20  # games in a row that may fail before anything was played
 
 
-class Players(Protocol):
-    """Whoever plays the jobs: processes on this machine, or a cluster."""
-
-    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, GameResult | None, str]]:
-        """(index of the job, its result, "") as they come in; None and what happened where it failed."""
-
-    def close(self) -> None: ...
-
-
-class ReplayRoom(GameRoom):
+class ReplayWorker(GameWorker):
     """Plays a game again in which a player fails, with other seeds: the rule of the paper."""
 
     def do(self, job: Job) -> GameResult:
@@ -51,25 +34,15 @@ class ReplayRoom(GameRoom):
 
 
 @dataclass
-class Standing:
+class Standing(Progress):
     """A tournament so far."""
 
     target: int
-    done: int = 0  # games, those of earlier runs too
-    played: int = 0  # by this run
-    results: Counter[tuple[str, str, bool | None]] = field(default_factory=Counter)
-    failures: list[str] = field(default_factory=list)
-    minutes: float = 0.0
-    stopped: str = ""  # why the run ended before its target
+    results: Counter[tuple[str, str, bool | None]] = field(default_factory=Counter)  # of earlier runs too
 
-    @property
-    def per_minute(self) -> float:
-        return self.played / self.minutes if self.minutes else 0.0
-
-    def line(self) -> str:
-        """`120 of 450 games, 31 a minute`."""
-        failed = f", {len(self.failures)} failed" if self.failures else ""
-        return f"{self.done:,} of {self.target:,} games, {self.per_minute:,.0f} a minute{failed}"
+    def add(self, game: NewGame, new: int, seconds: float) -> None:
+        super().add(game, new, seconds)
+        self.results[game.record.white_name, game.record.black_name, game.record.winner] += 1
 
     def ratings(self, anchor: str | None = None, elo: float = 1500.0) -> Ratings:
         """ValueError while there can be none."""
@@ -77,43 +50,28 @@ class Standing:
         return rate(results, anchor=anchor, anchor_elo=elo)
 
 
-def local_players(tournament: Tournament, logs: str | None = None) -> Players:
-    """Processes on this machine, kept between games."""
-    threads = max(1, cores() // tournament.workers)
-    pool: Pool[Job, GameResult] = Pool(functools.partial(room(tournament), threads, logs), tournament.workers)
-    return pool
+def pool_for(tournament: Tournament, ray: str | None = None) -> AnyPool[Job, GameResult]:
+    """Workers for its games: processes on this machine, or the Ray cluster at an address, one thread each."""
+    worker = ReplayWorker if tournament.on_error == "replay" else GameWorker
+    if ray is not None:
+        from penumbra.arena.ray_pool import RayPool
 
-
-def room(tournament: Tournament) -> type[GameRoom]:
-    return ReplayRoom if tournament.on_error == "replay" else GameRoom
+        return RayPool(functools.partial(worker, 1), ray)
+    workers = tournament.workers
+    return Pool(functools.partial(worker, threads_for_each(workers)), workers, tournament.pin)
 
 
 def run(
     tournament: Tournament,
     archive: Archive,
-    players: Players | None = None,
+    pool: AnyPool[Job, GameResult] | None = None,
     report: Callable[[Standing], None] = lambda standing: None,
+    minutes: float | None = None,
 ) -> Standing:
     """Plays what is missing; `report` hears of every game. An interrupt or a full disk ends it early, and cleanly."""
     missing, standing = outset(tournament, archive)
-    players = players or local_players(tournament)
-    began = time.monotonic()
-    try:
-        with ended_by_signal():
-            for index, result, trouble in players.run([fixture.job for fixture in missing]):
-                standing.minutes = (time.monotonic() - began) / 60
-                if result is None:
-                    _note_failure(standing, missing[index], trouble)
-                else:
-                    _keep(archive, missing[index], result, standing)
-                report(standing)
-    except KeyboardInterrupt:
-        standing.stopped = "interrupted"
-    except ArchiveFull as error:
-        standing.stopped = str(error)
-    finally:
-        players.close()
-    return standing
+    games = map(_planned, missing)
+    return play_into_archive(games, archive, pool or pool_for(tournament), standing, report, minutes)
 
 
 def outset(tournament: Tournament, archive: Archive) -> tuple[list[Fixture], Standing]:
@@ -135,23 +93,18 @@ def games_of(tournament: Tournament, archive: Archive) -> Iterator[tuple[int, Ar
                 yield number, game
 
 
-def _keep(archive: Archive, fixture: Fixture, result: GameResult, standing: Standing) -> None:
+def _planned(fixture: Fixture) -> PlannedGame[Job, GameResult]:
+    name = f"{fixture.pairing.first.name} v {fixture.pairing.second.name}, game {fixture.job.number + 1}"
+    return PlannedGame(name, fixture.job, functools.partial(_to_archive, fixture))
+
+
+def _to_archive(fixture: Fixture, result: GameResult) -> NewGame:
     first, second = fixture.pairing.first, fixture.pairing.second
     white, black = (first, second) if result.a_is_white else (second, first)
     record = GameRecord.from_bytes(result.record)
     record.white_name, record.black_name = white.name, black.name
     used = result.used if result.a_is_white else result.used[::-1]
     # What the players are is in the run, once for all their games.
-    settings = {"reason": result.reason, "detail": result.detail, "seconds": [round(s, 4) for s in used]}
+    settings = {"reason": result.reason, "detail": result.detail, "seconds": [round(s, 6) for s in used]}
     made = (fixture.pairing.run, result.number)
-    archive.add([NewGame(record, SOURCE, settings, made=made, visits=result.visits)])
-    standing.results[white.name, black.name, record.winner] += 1
-    standing.played += 1
-    standing.done += 1
-
-
-def _note_failure(standing: Standing, fixture: Fixture, trouble: str) -> None:
-    who = f"{fixture.pairing.first.name} v {fixture.pairing.second.name}, game {fixture.job.number + 1}"
-    standing.failures.append(f"{who}: {trouble}")
-    if standing.played == 0 and len(standing.failures) >= PATIENCE:
-        raise ValueError(f"the first {PATIENCE} games failed; {standing.failures[-1]}")
+    return NewGame(record, SOURCE, settings, made=made, visits=result.visits)

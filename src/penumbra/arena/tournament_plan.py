@@ -5,6 +5,7 @@
     hero = "PenumbraTree"     # of a gauntlet; left out, the first player
     seed = 1                  # a game is determined by the seed, its two players and its number
     workers = 2               # processes on this machine; left out, one for each core
+    pin = true                # each process stays on cores of its own, if there are enough; left out, it does not
     seconds = 900.0           # each player's clock; left out, none: what a player may think is in its settings
     increment = 5.0           # seconds added after each turn
     on_error = "lose"         # a player that crashes, hangs or cheats loses; "replay": that game is played again
@@ -42,13 +43,14 @@ from typing import Any
 from penumbra.arena.entrants import Entrant, entrant
 from penumbra.arena.game_loop import Clock
 from penumbra.arena.match import Job
-from penumbra.arena.population import cores, known_keys, number_of, whole_number
+from penumbra.arena.pool import cores
+from penumbra.arena.population import known_keys, number_of, whole_number, yes_or_no
 from penumbra.configs.reader import read_toml
 from penumbra.players import registry
 
 FORMATS = ("round-robin", "gauntlet")
 ON_ERROR = ("lose", "replay")
-_KEYS = ("games", "format", "hero", "seed", "workers", "seconds", "increment", "on_error", "player")
+_KEYS = ("games", "format", "hero", "seed", "workers", "pin", "seconds", "increment", "on_error", "player")
 _PLAYER_KEYS = ("name", "kind", "settings", "path", "environment", "keep", "python")
 
 
@@ -83,6 +85,7 @@ class Tournament:
     hero: str = ""
     seed: int = 0
     workers: int = 1
+    pin: bool = False
     clock: Clock = field(default_factory=lambda: Clock(None))
     on_error: str = "lose"
 
@@ -135,6 +138,7 @@ def _tournament(data: Mapping[str, Any], folder: Path) -> Tournament:
         data.get("hero", ""),
         whole_number(data, "seed", 0, 0),
         whole_number(data, "workers", 1, cores()),
+        yes_or_no(data, "pin"),
         Clock(
             number_of(data, "seconds", 1.0) if "seconds" in data else None,
             number_of(data, "increment", 0.0, zero=True),
@@ -191,7 +195,7 @@ def _entrant(table: Mapping[str, Any], name: str, folder: Path) -> Entrant:
         label=name,
         settings=_table(table, "settings"),
         environment=_environment(table),
-        keep=_keep(table),
+        keep=yes_or_no(table, "keep"),
     )
 
 
@@ -208,13 +212,6 @@ def _text(table: Mapping[str, Any], key: str) -> str:
     if not isinstance(table[key], str):
         raise ValueError(f"{key} is not a text")
     return str(table[key])
-
-
-def _keep(table: Mapping[str, Any]) -> bool:
-    keep = table.get("keep", False)
-    if not isinstance(keep, bool):
-        raise ValueError("keep is not true or false")
-    return keep
 
 
 def _environment(table: Mapping[str, Any]) -> dict[str, str]:

@@ -6,8 +6,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from penumbra.arena.archive_run import Progress
 from penumbra.arena.entrants import Entrant
-from penumbra.arena.tournament import Standing
 from penumbra.arena.tournament import run as run_tournament
 from penumbra.arena.tournament_plan import Tournament
 from penumbra.bench.report import Row
@@ -21,7 +21,7 @@ def run_games(games: int, folder: Path) -> float:
     tournament = Tournament((Entrant("A", kind="attacker"), Entrant("B", kind="attacker")), games)
     ends: list[float] = []
 
-    def note(standing: Standing) -> None:
+    def note(progress: Progress) -> None:
         ends.append(time.perf_counter())
 
     with Archive.create(folder / "games.db") as archive:

@@ -92,14 +92,17 @@ def generate(
     minutes: Annotated[float | None, typer.Option(min=0, help="Instead of the file's.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Instead of the file's.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Instead of the file's.")] = None,
+    ray: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Ray cluster plays; auto: the one here.")] = None,
 ) -> None:
     """Play a population against itself into an archive; a run that was stopped goes on where it was."""
+    from penumbra.arena.generate import pool_for
     from penumbra.arena.population import read_population
     from penumbra.commands.generate import generate as play
 
     given = {"games": games, "minutes": minutes, "seed": seed, "workers": workers}
     changes = {key: value for key, value in given.items() if value is not None}
-    status = play(read_population(config, **changes), archive, Console(stderr=True))
+    population = read_population(config, **changes)
+    status = play(population, archive, Console(stderr=True), pool_for(population, ray))
     if status:
         raise typer.Exit(status)
 

@@ -23,6 +23,7 @@ def tournament(
     report: Annotated[Path | None, typer.Option(help="An HTML page about it.")] = None,
 ) -> None:
     """Play a tournament into an archive; one that was stopped goes on where it was."""
+    from penumbra.arena.tournament import pool_for
     from penumbra.arena.tournament_plan import read_tournament
     from penumbra.commands.tournament import play
     from penumbra.games.ratings import parse_anchor
@@ -32,11 +33,6 @@ def tournament(
     fixed = parse_anchor(anchor)
     if fixed[0] is not None and fixed[0] not in [player.name for player in planned.players]:
         raise ValueError(f"--anchor {anchor}: there is no such player in {config}")
-    players = None
-    if ray is not None:
-        from penumbra.arena.ray_pool import ray_players
-
-        players = ray_players(planned, ray)
-    status = play(planned, archive, Console(stderr=True), players, fixed, report)
+    status = play(planned, archive, Console(stderr=True), pool_for(planned, ray), fixed, report)
     if status:
         raise typer.Exit(status)

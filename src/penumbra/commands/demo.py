@@ -13,6 +13,7 @@ from rich.columns import Columns
 from rich.console import Console, RenderableType
 from rich.live import Live
 
+from penumbra.arena.game_loop import play_strictly
 from penumbra.commands.terminal.board import plain_board
 from penumbra.commands.terminal.frames import Frame, Shadows, result_line
 from penumbra.commands.terminal.thoughts import Thoughts, thoughts_of
@@ -21,7 +22,7 @@ from penumbra.interop.history import write_record
 from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.player import PenumbraPlayer
-from penumbra.players.player import Player, play_game
+from penumbra.players.player import Player
 from penumbra.review.page import write_replay_page
 
 NODES = 160  # for each step: a few tenths of a second on two cores
@@ -51,7 +52,7 @@ class FrameSpectator:
 
 def demo(white: str, black: str, seed: int, delay: float, out: Path, console: Console) -> None:
     """Plays the game. `delay` is the time each frame stays on a terminal; elsewhere there is none."""
-    thinking = Configuration(nodes=NODES, cap=CAP)
+    thinking = Configuration(nodes=NODES, cap=CAP, recognize_as="none")
     players = {True: registry.make(white, seed, thinking), False: registry.make(black, seed + 1, thinking)}
     if not out.parent.is_dir():
         raise ValueError(f"{out} cannot be written: there is no folder {out.parent}")
@@ -68,10 +69,10 @@ def demo(white: str, black: str, seed: int, delay: float, out: Path, console: Co
                 live.update(Columns([*parts, last.panel()] if last else parts), refresh=True)
                 time.sleep(delay)
 
-            play_game(players[True], players[False], game, FrameSpectator(game.fen(), players, show))
+            play_strictly(players[True], players[False], game, FrameSpectator(game.fen(), players, show))
     else:
         print(title)
-        play_game(players[True], players[False], game, FrameSpectator(game.fen(), players, _print_step))
+        play_strictly(players[True], players[False], game, FrameSpectator(game.fen(), players, _print_step))
         print(plain_board(game.fen()))
     for player in players.values():
         player.close()

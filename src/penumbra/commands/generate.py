@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 
-from penumbra.arena import generate as generation
-from penumbra.arena.generate_main import conclude
-from penumbra.arena.generate_main import generate as generate_plainly
-from penumbra.arena.population import Population
+from penumbra.arena.archive_run import Progress, at_intervals
+from penumbra.arena.generate import GeneratedGame, run
+from penumbra.arena.pool import AnyPool
+from penumbra.arena.population import Pairing, Population
+from penumbra.commands.progress import conclude
 from penumbra.games.archive import Archive
-from penumbra.games.ratings import Ratings
+
+if TYPE_CHECKING:
+    from penumbra.games.ratings import Ratings
 
 
-def generate(population: Population, path: Path, console: Console) -> int:
-    """Plays a population into an archive, with a bar where there is a terminal; the exit status."""
+def generate(
+    population: Population, path: Path, console: Console, pool: AnyPool[Pairing, GeneratedGame] | None = None
+) -> int:
+    """Plays what is missing into the archive at `path`, made if need be, and says what came of it; the exit status."""
+    with Archive.open_or_create(path) as archive, _shown(population, console) as show:
+        progress = run(population, archive, pool, show)
+    known = progress.played - progress.new
+    print(f"{path}: {progress.line()}; {progress.played:,} played now, {known:,} of them known already")
+    means = {name: seconds / games for name, (games, seconds) in progress.seconds.items()}
+    if means:
+        slowest = sorted(means.items(), key=lambda item: -item[1])
+        print("seconds a game: " + ", ".join(f"{name} {mean:.2f}" for name, mean in slowest))
+    return conclude(progress)
+
+
+@contextlib.contextmanager
+def _shown(population: Population, console: Console, every: float = 10.0) -> Iterator[Callable[[Progress], None]]:
+    """What shows the progress: a bar on a terminal, or a line now and then."""
     if not console.is_terminal:
-        return conclude(generate_plainly(population, path), path)
-    with (
-        Archive.open_or_create(path) as archive,
-        Progress(TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), console=console) as bar,
-    ):
+        yield at_intervals(every, lambda progress: print(progress.line(), flush=True))
+        return
+    with Bar(TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), console=console) as bar:
         task = bar.add_task("starting", total=population.games)
-        progress = generation.run(
-            population, archive, lambda now: bar.update(task, completed=now.done, description=now.line())
-        )
-    return conclude(progress, path)
+        yield lambda progress: bar.update(task, completed=progress.done, description=progress.line())
 
 
 def show_ratings(ratings: Ratings, as_json: bool) -> None:

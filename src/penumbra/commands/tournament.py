@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,64 +10,47 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from penumbra.arena.archive_run import at_intervals
+from penumbra.arena.match import Job
+from penumbra.arena.pool import AnyPool
 from penumbra.arena.report import write_report
-from penumbra.arena.tournament import Players, Standing, games_of, run
+from penumbra.arena.score import GameResult
+from penumbra.arena.tournament import Standing, games_of, run
 from penumbra.arena.tournament_plan import Tournament
 from penumbra.commands.generate import show_ratings
+from penumbra.commands.progress import conclude
 from penumbra.games.archive import Archive
-
-INTERRUPTED = 130
-TOLD = 10  # failures that are told of one by one
 
 
 def play(
     tournament: Tournament,
     path: Path,
     console: Console,
-    players: Players | None = None,
+    pool: AnyPool[Job, GameResult] | None = None,
     anchor: tuple[str | None, float] = (None, 1500.0),
     report: Path | None = None,
 ) -> int:
     """Plays what is missing into the archive at `path`, and says how it stands; the exit status."""
     with Archive.open_or_create(path) as archive:
         with _shown(tournament, console) as show:
-            standing = run(tournament, archive, players, show)
+            standing = run(tournament, archive, pool, show)
         print(f"{path}: {standing.line()}; {standing.played:,} played now")
         with contextlib.suppress(ValueError):  # too few games to rate anybody
             show_ratings(standing.ratings(*anchor), as_json=False)
         if report is not None:
             write_report(report, tournament, [game for _, game in games_of(tournament, archive)], anchor)
             print(f"{report}: the report")
-    return _conclude(standing)
-
-
-def _conclude(standing: Standing) -> int:
-    for failure in standing.failures[:TOLD]:
-        print(f"penumbra: {failure}", file=sys.stderr)
-    if standing.stopped:
-        kept = "what was played is kept, and a new run goes on from there"
-        print(f"penumbra: {standing.stopped}; {kept}", file=sys.stderr)
-        return INTERRUPTED if standing.stopped == "interrupted" else 1
-    return 1 if standing.failures else 0
+    return conclude(standing)
 
 
 @contextlib.contextmanager
 def _shown(tournament: Tournament, console: Console, every: float = 10.0) -> Iterator[Callable[[Standing], None]]:
     """What shows each standing: a table that is drawn anew every second, or a line now and then."""
-    last = time.monotonic()
-
-    def is_time(seconds: float) -> bool:
-        nonlocal last
-        if time.monotonic() - last < seconds:
-            return False
-        last = time.monotonic()
-        return True
-
     if not console.is_terminal:
-        yield lambda standing: print(standing.line(), flush=True) if is_time(every) else None
+        yield at_intervals(every, lambda standing: print(standing.line(), flush=True))
         return
     with Live(console=console, transient=True, auto_refresh=False) as live:
-        yield lambda standing: live.update(standing_table(standing), refresh=True) if is_time(1.0) else None
+        yield at_intervals(1.0, lambda standing: live.update(standing_table(standing), refresh=True))
 
 
 def standing_table(standing: Standing) -> Table:

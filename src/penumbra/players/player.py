@@ -1,4 +1,4 @@
-"""What a player is, and how two of them play a game.
+"""What a player is.
 
 Everything is in the player's own view (see `penumbra.rbc.actions`). The calls of one turn are `opponent_moved`,
 `choose_sense`, `sensed`, `choose_move`, `moved`; `start` comes first of all. A move that ends the game is not reported
@@ -8,12 +8,10 @@ to anybody: the game is over.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
-
-from penumbra.rbc.actions import action_to_code
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from penumbra.core import Game, GameRecord
+    from penumbra.core import GameRecord
 
 
 class Player:
@@ -120,44 +118,3 @@ class PlayerWrapper(Player):
 
     def moved(self, requested: int, taken: int, capture: int | None) -> None:
         self._player.moved(requested, taken, capture)
-
-
-class Spectator(Protocol):
-    """Someone who sees the true game, told after each step; squares and codes are the acting player's view."""
-
-    def sensed(self, game: Game, color: bool, square: int | None, contents: Sequence[int]) -> None:
-        """`color` has sensed."""
-
-    def moved(self, game: Game, color: bool, requested: int, taken: int, capture: int | None) -> None:
-        """`color` has moved."""
-
-
-def play_game(white: Player, black: Player, game: Game | None = None, spectator: Spectator | None = None) -> Game:
-    """Plays a game to its end and returns it. ValueError if a player chooses what it may not."""
-    from penumbra.core import Game  # not before: bots are checked and imported without numpy
-
-    game = game or Game()
-    game.set_names(white.name, black.name)
-    players = {True: white, False: black}
-    for color, player in players.items():
-        player.start(color, game.fen())
-    while not game.over:
-        _play_turn(players[game.turn], game, spectator)
-    return game
-
-
-def _play_turn(player: Player, game: Game, spectator: Spectator | None) -> None:
-    color = game.turn
-    player.opponent_moved(game.capture)
-    square = player.choose_sense()
-    contents = [content for _, content in game.sense(square)]
-    player.sensed(square, contents)
-    if spectator is not None:
-        spectator.sensed(game, color, square, contents)
-    requested = player.choose_move(game.legal_actions())
-    _, capture = game.move(requested)
-    taken = game.last_taken
-    if not game.over:
-        player.moved(action_to_code(requested), taken, capture)
-    if spectator is not None:
-        spectator.moved(game, color, action_to_code(requested), taken, capture)

@@ -12,7 +12,7 @@ Seen = TypeVar("Seen", covariant=True)
 
 
 class Watcher(Protocol[Seen]):
-    """Makes something of each step; the arguments are those of `play_game`'s spectators."""
+    """Makes something of each step; the arguments are those of a game loop's spectators."""
 
     def sensed(self, game: Game, color: bool, square: int | None, contents: Sequence[int]) -> Seen: ...
     def moved(self, game: Game, color: bool, requested: int, taken: int, capture: int | None) -> Seen: ...

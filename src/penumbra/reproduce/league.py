@@ -13,17 +13,18 @@ import contextlib
 import functools
 import math
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from penumbra.arena.archive_run import at_intervals
 from penumbra.arena.entrants import Entrant
 from penumbra.arena.match import Job
+from penumbra.arena.pool import AnyPool
 from penumbra.arena.score import GameResult
-from penumbra.arena.tournament import Players, Standing, local_players, outset, run
+from penumbra.arena.tournament import outset, pool_for, run
 from penumbra.arena.tournament_plan import Pairing, Tournament
 from penumbra.games.archive import Archive
 from penumbra.games.ratings import Ratings, rate
@@ -177,61 +178,48 @@ def cost(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Cost:
     return Cost(seconds if request.minutes is None else min(seconds, 60 * request.minutes), count)
 
 
-class Hall:
-    """Whoever plays the jobs, until the time is up; with an inference server, Penumbra's players ask that.
+class ServedPool:
+    """A pool whose Penumbras ask an inference server.
 
     The process is no part of what determines a game, so it is named here rather than in the pairings.
     """
 
-    def __init__(self, players: Players, minutes: float | None, device: str | None) -> None:
-        self._players = players
-        self._until = math.inf if minutes is None else time.monotonic() + 60 * minutes
+    def __init__(self, pool: AnyPool[Job, GameResult], device: str) -> None:
+        self._pool = pool
         self._device = device
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, GameResult | None, str]]:
-        if time.monotonic() >= self._until:
-            return
-        for done in self._players.run([replace(job, a=self._served(job.a)) for job in jobs]):
-            yield done
-            if time.monotonic() >= self._until:
-                return
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, GameResult | None, str]]:
+        return self._pool.run(replace(job, a=self._served(job.a)) for job in jobs)
 
     def _served(self, who: Entrant) -> Entrant:
-        return who if self._device is None else replace(who, settings={**who.settings, "device": self._device})
+        return replace(who, settings={**who.settings, "device": self._device})
 
     def close(self) -> None:
-        self._players.close()
+        self._pool.close()
 
 
 @contextlib.contextmanager
-def hall(request: Request, planned: League, sizes: Sizes) -> Iterator[Hall]:
+def pool_of(request: Request, planned: League, sizes: Sizes) -> Iterator[AnyPool[Job, GameResult]]:
     """On a GPU one inference server serves all games: batches are made of several games' questions."""
-    with contextlib.ExitStack() as stack:
-        device = None
-        if request.device == "cuda" and sizes.evaluator == "network":
-            folder = stack.enter_context(tempfile.TemporaryDirectory())
-            socket = Path(folder) / "inference"
-            device = stack.enter_context(running_server(socket, str(one_network(request)), request.device))
-        yield Hall(local_players(planned), request.minutes, device)
+    if request.device != "cuda" or sizes.evaluator != "network":
+        yield pool_for(planned)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        socket = Path(folder) / "inference"
+        with running_server(socket, str(one_network(request)), request.device) as device:
+            yield ServedPool(pool_for(planned), device)
 
 
 def play(request: Request, variants: Sequence[Variant], sizes: Sizes) -> None:
     """Plays what is missing; KeyboardInterrupt if that was stopped."""
     planned = league(request, variants, sizes)
-    last = time.monotonic()
-
-    def report(standing: Standing) -> None:
-        nonlocal last
-        if time.monotonic() - last > 10:
-            last = time.monotonic()
-            request.say(standing.line())
-
+    report = at_intervals(10.0, lambda standing: request.say(standing.line()))
     request.out.mkdir(parents=True, exist_ok=True)
     with Archive.open_or_create(request.out / ARCHIVE) as archive:
         if request.minutes == 0 or not outset(planned, archive)[0]:
             return
-        with hall(request, planned, sizes) as players:
-            standing = run(planned, archive, players, report)
+        with pool_of(request, planned, sizes) as pool:
+            standing = run(planned, archive, pool, report, request.minutes)
     for failure in standing.failures[:10]:
         request.say(failure)
     if standing.stopped == "interrupted":

@@ -1,7 +1,7 @@
 """Improvement by play: `penumbra improve WEIGHTS --archive GAMES --out FOLDER --seconds S`.
 
 The headset `Penumbra` begins as a copy of `Top` and learns from its own games by proximal policy optimisation: games in
-bulk against itself and other headsets, and, if a population is given, games of the mill against the built-in players,
+bulk against itself and other headsets, and, if a population is given, generated games against the built-in players,
 through an inference server that is given the new weights after each round. All games go into archives.
 
     Â   advantage of an action, see rollouts.py
@@ -82,7 +82,7 @@ class Improvement:
     anchoring: float = 0.5  # weight of imitation beside improvement
     teaching: float = 1.0  # weight of a teacher's policy at the beginning; none is left at half time
     averaging: float = 0.998  # what the running mean of the weights keeps of itself at each update
-    milled: int = 1  # how often a game of the mill counts beside one in bulk: there are far fewer
+    milled: int = 1  # how often a generated game counts beside one in bulk: there are far fewer
     most_divergence: float = 0.05  # a round ends when the policy has moved so far from the one that played, untaught
     loss: LossWeights = field(default_factory=lambda: LossWeights(value=0.3))  # of imitation
     examples: ExampleSettings = field(default_factory=lambda: ExampleSettings(cap=500, settle=False))
@@ -215,7 +215,7 @@ class Learner:
         (self.plan.anchoring * total(losses(heads, batch), self.plan.loss)).backward()  # type: ignore[no-untyped-call]
 
     def steps_of(self, records: Sequence[GameRecord]) -> Steps:
-        """What the learner did in games of the mill."""
+        """What the learner did in generated games."""
         settings = self.plan.examples.with_seed(self.games)
         return steps_of_games(records, OWN_PLAYERS, self.network, HEADSET, settings, self.plan.lam)
 
@@ -301,9 +301,9 @@ class NewGames:
 
 
 @contextlib.contextmanager
-def mill_process(population: Path, archive: Path, workers: int, seed: int, log: Path) -> Iterator[Any]:
-    """The mill, for as long as the block lasts; a call says whether it has ended before."""
-    command = [sys.executable, "-m", "penumbra.arena.generate_main", population, "--archive", archive]
+def generation_process(population: Path, archive: Path, workers: int, seed: int, log: Path) -> Iterator[Any]:
+    """`penumbra generate`, for as long as the block lasts; a call says whether it has ended before."""
+    command = [sys.executable, "-m", "penumbra", "generate", population, "--archive", archive]
     command += ["--workers", workers, "--seed", seed]
     environment = os.environ | {"PENUMBRA_THREADS": "1"}
     with log.open("wb") as file:
@@ -329,7 +329,7 @@ class Improver:
     bulk: BulkThread
     anchors: Table | None
     out: Path
-    serve: str = ""  # the address of the inference server of a mill
+    serve: str = ""  # the address of the inference server of generation
 
     def run(self, seconds: float, ended: Any = lambda: False) -> None:
         """Rounds of play and learning until the time is up; the weights of the last round are in the folder."""
@@ -339,17 +339,17 @@ class Improver:
         with Archive.open_or_create(self.out / "selfplay.db") as archive:
             while (spent := time.monotonic() - began) < seconds:
                 if ended():
-                    raise ValueError(f"the mill has ended; see {self.out / 'population.log'}")
+                    raise ValueError(f"generation has ended; see {self.out / 'population.log'}")
                 played, games = self.bulk.round()
                 archive.add(NewGame(game, SOURCE) for game in games)
-                milled = new_games()
-                from_mill = [learner.steps_of(milled)] * learner.plan.milled if milled else []
-                everything = played.followed_by(*from_mill)
-                learner.games += len(games) + len(milled)
+                generated = new_games()
+                from_generated = [learner.steps_of(generated)] * learner.plan.milled if generated else []
+                everything = played.followed_by(*from_generated)
+                learner.games += len(games) + len(generated)
                 numbers = learner.learn(everything, self.anchors, 1 - spent / seconds)
                 self.bulk.bulk.refresh(learner.network)
                 number += 1
-                self.log(number, time.monotonic() - began, len(everything), numbers, scores([*games, *milled]))
+                self.log(number, time.monotonic() - began, len(everything), numbers, scores([*games, *generated]))
                 self.save()
 
     def save(self) -> None:
@@ -407,7 +407,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--learning-rate", type=float, default=Improvement.learning_rate)
     parser.add_argument("--batch", type=int, default=Improvement.batch, help="steps of an update")
     parser.add_argument("--epochs", type=int, default=Improvement.epochs, help="how often a round is learned from")
-    parser.add_argument("--milled", type=int, default=Improvement.milled, help="how often a game of the mill counts")
+    parser.add_argument("--milled", type=int, default=Improvement.milled, help="how often a generated game counts")
     parser.add_argument("--entropy", type=float, default=Improvement.entropy)
     parser.add_argument("--cap", type=int, default=500, help="states tracked")
     parser.add_argument("--threads", type=int, help="that play in bulk and make examples; left out, all cores")
@@ -469,7 +469,7 @@ def run(given: argparse.Namespace) -> None:
     try:
         improver.save()
         if given.population:
-            with_mill(improver, given)
+            with_generation(improver, given)
         else:
             improver.run(given.seconds)
     finally:
@@ -477,7 +477,7 @@ def run(given: argparse.Namespace) -> None:
     print(f"{out / 'weights.safetensors'}: {learner.updates:,} updates, {learner.games:,} games")
 
 
-def with_mill(improver: Improver, given: argparse.Namespace) -> None:
+def with_generation(improver: Improver, given: argparse.Namespace) -> None:
     """Plays against a population as well, which asks an inference server for the learner's moves."""
     out, served = improver.out, improver.out / PLAYING
     population = out / "population.toml"
@@ -485,7 +485,7 @@ def with_mill(improver: Improver, given: argparse.Namespace) -> None:
         improver.serve = str(out / "inference")
         population.write_text(given.population.read_text().replace("DEVICE", device))
         archive, log = out / "population.db", out / "population.log"
-        with mill_process(population, archive, given.workers, given.seed, log) as ended:
+        with generation_process(population, archive, given.workers, given.seed, log) as ended:
             improver.run(given.seconds, ended)
 
 

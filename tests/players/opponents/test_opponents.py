@@ -13,6 +13,7 @@ import pytest
 from reconchess.bots.attacker_bot import QUICK_ATTACKS, AttackerBot
 
 from penumbra import core
+from penumbra.arena.game_loop import play_strictly
 from penumbra.core import Game, StateSet
 from penumbra.players import registry
 from penumbra.players.opponents.attacker import SCRIPTS, Attacker
@@ -26,7 +27,7 @@ from penumbra.players.opponents.settings import OpponentSettingsError
 from penumbra.players.opponents.tracking_player import TrackingPlayer
 from penumbra.players.opponents.trout import Trout, TroutSettings
 from penumbra.players.penumbra.configuration import Configuration
-from penumbra.players.player import Player, play_game
+from penumbra.players.player import Player
 from penumbra.rbc.actions import (
     PASS,
     action_to_code,
@@ -62,7 +63,7 @@ def limited_game() -> Game:
 def game_of(player: Player, other: Player, color: bool, game: Game) -> Game:
     """A game to its end in which `player` has that colour."""
     white, black = (player, other) if color else (other, player)
-    return play_game(white, black, game)
+    return play_strictly(white, black, game)
 
 
 # -- all kinds
@@ -151,13 +152,13 @@ def test_a_player_whose_cap_loses_the_truth_plays_on(kind: str) -> None:
     for seed in range(2):
         player = small(kind, seed, cap=10)
         assert isinstance(player, TrackingPlayer)
-        game = play_game(player, small("trout", seed), game=limited_game())
+        game = play_strictly(player, small("trout", seed), game=limited_game())
         assert game.over
         assert len(player.states) >= 1
 
 
 def test_seeds_matter() -> None:
-    games = {play_game(small("trout", seed), small("oracle", seed)).record().to_bytes() for seed in range(4)}
+    games = {play_strictly(small("trout", seed), small("oracle", seed)).record().to_bytes() for seed in range(4)}
     assert len(games) > 1
 
 
@@ -166,10 +167,10 @@ def test_opponents_need_no_chess_package() -> None:
 import sys
 for name in ("chess", "reconchess", "typer", "rich", "matplotlib", "torch"):
     sys.modules[name] = None
+from penumbra.arena.game_loop import play_strictly
 from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
-from penumbra.players.player import play_game
-print(len(registry.ENTRIES), play_game(registry.make("trout", 1), registry.make("random", 1)).reason)
+print(len(registry.ENTRIES), play_strictly(registry.make("trout", 1), registry.make("random", 1)).reason)
 """
     run = run_python("-c", script)
     assert (run.returncode, run.stdout, run.stderr) == (0, f"{len(registry.ENTRIES)} KING_CAPTURE\n", "")

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from penumbra.arena.game_loop import play_strictly
 from penumbra.core import MOVE, SENSE, Game, ImpossibleObservation, Memory, StateSet
 from penumbra.dsmcp import Settings
 from penumbra.dsmcp.domain import Features, Floats, Legal
@@ -24,7 +25,6 @@ from penumbra.players.penumbra.recovery import (
     recovered,
     write_fen,
 )
-from penumbra.players.player import play_game
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import parse_square, uci_to_code, view
 from penumbra.rbc.domain import Situation
@@ -238,7 +238,7 @@ def test_the_player_survives_a_cap_far_too_small() -> None:
     recoveries = 0
     for seed in range(3):
         white = player(seed, cap=5)
-        game = play_game(white, RandomPlayer(seed))
+        game = play_strictly(white, RandomPlayer(seed))
         assert game.over
         assert white.faults == []
         recoveries += len(white.recoveries)
@@ -251,7 +251,7 @@ def test_with_a_node_budget_and_no_clock_recovery_does_not_depend_on_the_time(mo
         monkeypatch.setattr("penumbra.players.penumbra.time_control.UNTIMED_STEP", seconds)
         settings = Settings(b=8, n_particles=32, table_entries=4096, seed=6)
         player = PenumbraPlayer(HeuristicEvaluator(), settings, nodes=20, cap=30)
-        records.append(play_game(player, RandomPlayer(3), Game(None, full_turn_limit=15)).record().to_bytes())
+        records.append(play_strictly(player, RandomPlayer(3), Game(None, full_turn_limit=15)).record().to_bytes())
         assert any("found again" in line for line in player.recoveries)
     assert records[0] == records[1]
 
