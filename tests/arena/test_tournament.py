@@ -24,17 +24,16 @@ from penumbra.arena.match import GameRoom, Job
 from penumbra.arena.report import page
 from penumbra.arena.score import GameResult
 from penumbra.arena.tournament import ReplayRoom, Standing, games_of, outset, run
-from penumbra.arena.tournament_plan import Tournament, TournamentError, read_tournament
+from penumbra.arena.tournament_plan import Tournament, read_tournament
 from penumbra.commands.tournament import standing_table
+from penumbra.configs.reader import ConfigurationError
 from penumbra.games.archive import Archive, ArchivedGame
 from penumbra.games.verification import verify
 from tests.arena.test_match import write_bot
-from tests.support import ROOT
 from tests.support.command_line import penumbra
 
 EVIDENCE = "PENUMBRA_EVIDENCE" in os.environ
 KILLS = 5 if EVIDENCE else 2
-CONFIGS = ROOT / "configs"
 CONFIG = """
 games = {games}
 seed = 4
@@ -324,7 +323,7 @@ def _children(pid: int) -> list[str]:
     ("old", "new", "said"),
     [
         ('kind = "random"', 'kind = "rundom"', "player 1 (Wild): there is no kind 'rundom'"),
-        ("nodes = 200", "nodez = 200", "player 4 (Fish): trout has no setting 'nodez'"),
+        ("nodes = 200", "nodez = 200", "player 4 (Fish): trout: there is no 'nodez'"),
         ("cap = 1000", "cup = 1000", "player 6 (Deep): there is no 'cup'"),
         ("n_particles = 8", "particles = 8", "player 6 (Deep): settings: "),
         ("seed = 4", "sead = 4", "there is no 'sead'"),
@@ -346,7 +345,7 @@ def test_what_is_wrong_in_a_tournament_is_one_line(tmp_path: Path, old: str, new
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new, 1) if old != "[[player]]" else text.replace(old, new))
-    with pytest.raises(TournamentError) as error:
+    with pytest.raises(ConfigurationError) as error:
         read_tournament(file)
     assert str(error.value).startswith(f"{file}: ")
     assert said in str(error.value)
@@ -369,7 +368,7 @@ def test_the_commands_mistakes_are_one_line(tmp_path: Path) -> None:
 
 
 def test_the_tournament_that_ships_can_be_read() -> None:
-    tournament = read_tournament(CONFIGS / "tournament.toml")
+    tournament = read_tournament("tournament")
     assert len(tournament.players) >= 6
     assert any(player.source for player in tournament.players)
     assert any(player.is_penumbra for player in tournament.players)

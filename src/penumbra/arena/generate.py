@@ -17,8 +17,8 @@ from itertools import count, islice
 from typing import Any, cast
 
 from penumbra.arena.game_loop import FAULTS, Clock, play
-from penumbra.arena.pool import Pool, ended_by_signal
-from penumbra.arena.population import Pairing, Population, cores
+from penumbra.arena.pool import Pool, cores, ended_by_signal
+from penumbra.arena.population import Pairing, Population
 from penumbra.core import Game, GameRecord, set_threads
 from penumbra.games.archive import Archive, ArchiveFull, NewGame
 from penumbra.games.visits import pack

@@ -23,6 +23,11 @@ Answer = TypeVar("Answer")
 TRIES = 2
 
 
+def cores() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class Workplace(Protocol):
     """Made once in each worker, by a function that can be sent there."""
 

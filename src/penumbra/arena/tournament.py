@@ -17,8 +17,7 @@ from typing import Protocol
 
 from penumbra.arena.game_loop import FAULTS
 from penumbra.arena.match import GameRoom, Job
-from penumbra.arena.pool import Pool, ended_by_signal
-from penumbra.arena.population import cores
+from penumbra.arena.pool import Pool, cores, ended_by_signal
 from penumbra.arena.score import GameResult
 from penumbra.arena.tournament_plan import Fixture, Tournament
 from penumbra.core import GameRecord

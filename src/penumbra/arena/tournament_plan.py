@@ -37,23 +37,25 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from penumbra.arena.entrants import Entrant, loaded, loaded_in_python
 from penumbra.arena.game_loop import Clock
 from penumbra.arena.match import Job
-from penumbra.arena.population import cores, known_keys, number_of, whole_number
-from penumbra.configs.reader import read_toml
+from penumbra.arena.pool import cores
+from penumbra.configs.reader import (
+    ConfigurationError,
+    Count,
+    Name,
+    Natural,
+    NotNegative,
+    Positive,
+    read,
+    read_toml,
+    within,
+)
+from penumbra.configs.shipped import find
 from penumbra.players import registry
-
-FORMATS = ("round-robin", "gauntlet")
-ON_ERROR = ("lose", "replay")
-_KEYS = ("games", "format", "hero", "seed", "workers", "seconds", "increment", "on_error", "player")
-_PLAYER_KEYS = ("name", "kind", "settings", "path", "environment", "keep", "python")
-
-
-class TournamentError(ValueError):
-    """A tournament that cannot be played; one line that says where and why."""
 
 
 @dataclass(frozen=True)
@@ -113,124 +115,118 @@ class Tournament:
         return Fixture(pairing, Job(number, number % 2 == 0, pairing.first, pairing.second, self.clock, seed))
 
 
-def read_tournament(path: str | Path, **changes: Any) -> Tournament:
-    """What a TOML file says, with `changes` instead of its own keys; `TournamentError` if something is wrong."""
-    path = Path(path)
-    data = read_toml(path, TournamentError)
-    try:
-        return _tournament({**data, **changes}, path.parent)
-    except ValueError as error:
-        raise TournamentError(f"{path}: {error}") from None
+@dataclass(frozen=True)
+class _File:
+    """The keys of the file."""
+
+    player: tuple[Mapping[str, Any], ...]
+    games: Count = 2
+    format: Literal["round-robin", "gauntlet"] = "round-robin"
+    hero: str = ""
+    seed: Natural = 0
+    workers: Count = field(default_factory=cores)
+    seconds: Positive | None = None
+    increment: NotNegative = 0.0
+    on_error: Literal["lose", "replay"] = "lose"
 
 
-def _tournament(data: Mapping[str, Any], folder: Path) -> Tournament:
-    known_keys(data, _KEYS)
-    tables = data.get("player", [])
-    if not isinstance(tables, list) or len(tables) < 2:
-        raise ValueError("a tournament needs at least two players; each is a table [[player]]")
-    tournament = Tournament(
-        tuple(_player(table, number, folder) for number, table in enumerate(tables, 1)),
-        whole_number(data, "games", 1, 2),
-        _one_of(data, "format", FORMATS),
-        data.get("hero", ""),
-        whole_number(data, "seed", 0, 0),
-        whole_number(data, "workers", 1, cores()),
-        Clock(
-            number_of(data, "seconds", 1.0) if "seconds" in data else None,
-            number_of(data, "increment", 0.0, zero=True),
-        ),
-        _one_of(data, "on_error", ON_ERROR),
-    )
-    names = [player.name for player in tournament.players]
+@dataclass(frozen=True)
+class _BuiltIn:
+    """The keys of a [[player]] with a kind."""
+
+    kind: str
+    name: Name | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Reconchess:
+    """The keys of a [[player]] with a path."""
+
+    path: str
+    name: Name | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    keep: bool = False
+
+
+@dataclass(frozen=True)
+class _BuiltInElsewhere(_BuiltIn):
+    """The same with a Python of its own."""
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    python: str = ""
+
+
+@dataclass(frozen=True)
+class _ReconchessElsewhere(_Reconchess):
+    """The same with a Python of its own."""
+
+    python: str = ""
+
+
+def read_tournament(path_or_name: str | Path, **changes: Any) -> Tournament:
+    """What a TOML file says, or one that comes with the program, with `changes` instead of its own keys;
+    `ConfigurationError` if something is wrong."""
+    path = find(path_or_name)
+    table = read_toml(path)
+    with within(path):
+        return _tournament(read(_File, {**table, **changes}), path.parent)
+
+
+def _tournament(given: _File, folder: Path) -> Tournament:
+    if len(given.player) < 2:
+        raise ConfigurationError("a tournament needs at least two players; each is a table [[player]]")
+    players = tuple(_player(table, number, folder) for number, table in enumerate(given.player, 1))
+    names = [player.name for player in players]
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise ValueError(f"two players are called {name!r}; give each a name")
-    if tournament.hero and (tournament.format != "gauntlet" or tournament.hero not in names):
-        raise ValueError(f"hero = {tournament.hero!r}: it is one of the players of a gauntlet")
-    return tournament
-
-
-def _player(table: Any, number: int, folder: Path) -> Entrant:
-    if not isinstance(table, dict):
-        raise ValueError("player is not a list of tables [[player]]")
-    kind, path = table.get("kind"), table.get("path")
-    name = table.get("name", kind or path)
-    try:
-        known_keys(table, _PLAYER_KEYS)
-        if not isinstance(name, str) or not name:
-            raise ValueError("it has no name")
-        if (kind is None) == (path is None):
-            raise ValueError("it has either a kind or a path")
-        if "python" in table:
-            return _in_python(table, name, folder)
-        if path is not None:
-            return _foreign(table, name, folder)
-        settings = _table(table, "settings")
-        kind = _text(table, "kind")
-        registry.make_with_settings(kind, 0, settings)
-        known_keys(table, ("name", "kind", "settings"))
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"player {number} ({name}): {error}") from None
-    return Entrant(name, kind=kind, settings=settings)
-
-
-def _foreign(table: Mapping[str, Any], name: str, folder: Path) -> Entrant:
-    """A reconchess player, loaded once to see that it can be; a file's path may be relative to the tournament's."""
-    known_keys(table, ("name", "path", "environment", "keep"))
-    who = loaded(_beside(folder, _text(table, "path")), _environment(table))
-    return replace(who, name=name, keep=_keep(table))
-
-
-def _in_python(table: Mapping[str, Any], name: str, folder: Path) -> Entrant:
-    """A player in another Python, loaded once; files may be relative to the tournament's."""
-    is_kind = "kind" in table
-    known_keys(table, ("name", "python", "environment", *(("kind", "settings") if is_kind else ("path", "keep"))))
-    who = loaded_in_python(
-        _text(table, "kind") if is_kind else _beside(folder, _text(table, "path")),
-        _beside(folder, _text(table, "python")),
-        _table(table, "settings"),
-        _environment(table),
-        name,
-        is_kind,
+            raise ConfigurationError(f"two players are called {name!r}; give each a name")
+    if given.hero and (given.format != "gauntlet" or given.hero not in names):
+        raise ConfigurationError(f"hero = {given.hero!r}: it is one of the players of a gauntlet")
+    return Tournament(
+        players,
+        given.games,
+        given.format,
+        given.hero,
+        given.seed,
+        given.workers,
+        Clock(given.seconds, given.increment),
+        given.on_error,
     )
-    return replace(who, keep=who.keep or _keep(table))
 
 
-def _text(table: Mapping[str, Any], key: str) -> str:
-    if not isinstance(table[key], str):
-        raise ValueError(f"{key} is not a text")
-    return str(table[key])
+def _player(table: Mapping[str, Any], number: int, folder: Path) -> Entrant:
+    with within(f"player {number} ({table.get('name', table.get('kind', table.get('path')))})"):
+        if ("kind" in table) == ("path" in table):
+            raise ConfigurationError("it has either a kind or a path")
+        if "kind" in table:
+            return _built_in(table, folder)
+        return _reconchess(table, folder)
 
 
-def _keep(table: Mapping[str, Any]) -> bool:
-    keep = table.get("keep", False)
-    if not isinstance(keep, bool):
-        raise ValueError("keep is not true or false")
-    return keep
+def _built_in(table: Mapping[str, Any], folder: Path) -> Entrant:
+    """Made once to see that it can be; in another Python, whose path may be relative to the tournament's, loaded."""
+    if "python" in table:
+        there = read(_BuiltInElsewhere, table)
+        python = _beside(folder, there.python)
+        name = there.name or there.kind
+        return loaded_in_python(there.kind, python, there.settings, there.environment, name, is_kind=True)
+    here = read(_BuiltIn, table)
+    registry.make_with_settings(here.kind, 0, here.settings)
+    return Entrant(here.name or here.kind, kind=here.kind, settings=here.settings)
 
 
-def _environment(table: Mapping[str, Any]) -> dict[str, str]:
-    environment = _table(table, "environment")
-    if not all(isinstance(value, str) for value in environment.values()):
-        raise ValueError("environment is not a table of texts")
-    return environment
+def _reconchess(table: Mapping[str, Any], folder: Path) -> Entrant:
+    """Loaded once to see that it can be; a file's path may be relative to the tournament's."""
+    given = read(_ReconchessElsewhere if "python" in table else _Reconchess, table)
+    path, name = _beside(folder, given.path), given.name or given.path
+    if isinstance(given, _ReconchessElsewhere):
+        who = loaded_in_python(path, _beside(folder, given.python), {}, given.environment, name)
+        return replace(who, keep=who.keep or given.keep)
+    return replace(loaded(path, given.environment), name=name, keep=given.keep)
 
 
 def _beside(folder: Path, path: str) -> str:
     """The path of a file beside the tournament's own, if there is one; else what was said."""
     beside = folder / path
     return str(beside) if beside.is_file() else path
-
-
-def _table(table: Mapping[str, Any], key: str) -> dict[str, Any]:
-    value = table.get(key, {})
-    if not isinstance(value, dict):
-        raise ValueError(f"{key} is not a table")
-    return value
-
-
-def _one_of(table: Mapping[str, Any], key: str, words: tuple[str, ...]) -> str:
-    value = table.get(key, words[0])
-    if value not in words:
-        raise ValueError(f"{key} = {value!r}: it is one of {', '.join(words)}")
-    return str(value)

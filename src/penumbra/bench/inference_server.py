@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from penumbra.arena.population import cores
+from penumbra.arena.pool import cores
 from penumbra.bench.report import Row
 from penumbra.bench.search import CPU_BATCH, SEED, measure
 from penumbra.core import set_threads

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from penumbra.arena.population import cores
+from penumbra.arena.pool import cores
 from penumbra.network.loading import choose_device
 from penumbra.reproduce.experiments import ALL, WHERE, chosen, reproduce
 from penumbra.reproduce.request import OUT, SCALES, ReproductionError, Request, check_scale

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from penumbra.configs.reader import ConfigurationError, read, within
 from penumbra.players.opponents.aggressive_tree import AggressiveTree, AggressiveTreeSettings
 from penumbra.players.opponents.attacker import Attacker, AttackerSettings
 from penumbra.players.opponents.dynamic_entropy import DynamicEntropy, DynamicEntropySettings
@@ -14,7 +14,7 @@ from penumbra.players.opponents.full_monte import FullMonte, FullMonteSettings
 from penumbra.players.opponents.la_salle import LaSalle, LaSalleSettings
 from penumbra.players.opponents.oracle import Oracle, OracleSettings
 from penumbra.players.opponents.random_player import RandomPlayer
-from penumbra.players.opponents.settings import OpponentSettings, OpponentSettingsError
+from penumbra.players.opponents.settings import OpponentSettings
 from penumbra.players.opponents.stocky_inference import StockyInference, StockyInferenceSettings
 from penumbra.players.opponents.strange_fish import StrangeFish, StrangeFish2, StrangeFish2Settings, StrangeFishSettings
 from penumbra.players.opponents.trout import Trout, TroutSettings
@@ -49,18 +49,11 @@ KINDS: dict[str, Kind] = {
 
 
 def make_settings(kind: str, **settings: Any) -> OpponentSettings:
-    """The settings of a kind, its own but for these; OpponentSettingsError if there is no such kind or key."""
+    """The settings of a kind, its own but for these; ConfigurationError if there is no such kind or key."""
     if kind not in KINDS:
-        raise OpponentSettingsError(f"there is no kind {kind!r}; there are {', '.join(KINDS)}")
-    made = KINDS[kind].settings
-    keys = [field.name for field in dataclasses.fields(made)]
-    for key in settings:
-        if key not in keys:
-            raise OpponentSettingsError(f"{kind} has no setting {key!r}; it has {', '.join(keys)}")
-    try:
-        return made(**settings)
-    except OpponentSettingsError as error:
-        raise OpponentSettingsError(f"{kind}: {error}") from None
+        raise ConfigurationError(f"there is no kind {kind!r}; there are {', '.join(KINDS)}")
+    with within(kind):
+        return read(KINDS[kind].settings, settings)
 
 
 def make_player(kind: str, seed: int, **settings: Any) -> Player:
