@@ -1,23 +1,37 @@
-# Every target sets up what it needs: a fresh Debian or Ubuntu machine with make is enough.
+# Every target sets up what it needs, and no more: a fresh Debian or Ubuntu machine with make is enough.
 BIN := .venv/bin
-READY := .venv/.ready
+PLAYABLE := .venv/.playable
+DEVELOPABLE := .venv/.developable
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.h')
 
-.PHONY: venv build lint test play demo page bench sanitize evidence clean
+.PHONY: venv configure build build-here lint test play demo page bench sanitize evidence clean
 
-venv: $(READY)
+# What tests, training and figures need as well.
+venv: $(DEVELOPABLE)
 
-$(READY): pyproject.toml .ci/setup
-	@.ci/setup
+$(PLAYABLE): pyproject.toml .ci/setup
+	@.ci/setup play
 	@touch $@
 
-build: venv
+$(DEVELOPABLE): $(PLAYABLE)
+	@.ci/setup dev
+	@touch $@
+
+configure: $(PLAYABLE)
+	@[ -f build/build.ninja ] || echo "building the native core (a minute or two) …"
 	@$(CMAKE) -S . -B build >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }
 	@rm -f build.log
+
+build: configure
 	@$(BIN)/cmake --build build
 
-lint: build
+# The modules that this processor runs, which is all that playing here needs.
+build-here: configure
+	@$(BIN)/cmake --build build --target _cpu
+	@$(BIN)/cmake --build build --target $$(PYTHONPATH=src $(BIN)/python .ci/modules_here.py)
+
+lint: venv build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -28,17 +42,17 @@ test: lint
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
 # Play, watch and review in the browser.
-play: build
+play: build-here
 	@$(BIN)/penumbra serve
 
 # The page, from web/ into the package; needs Node, which nothing else does.
 page:
 	@cd web && npm install --no-save && npm run build
 
-demo: build
+demo: build-here
 	@$(BIN)/penumbra demo --out build/demo.json
 
-bench: build
+bench: venv build
 	@$(BIN)/penumbra bench
 
 # The native core under AddressSanitizer and UndefinedBehaviorSanitizer, driven by the tests that call it most directly.
@@ -57,7 +71,7 @@ sanitize: venv
 
 # The long runs behind the numbers in the documents: the tests at full size (20,000 games in lockstep with reconchess
 # among them) and the benchmarks.
-evidence: build
+evidence: venv build
 	@mkdir -p evidence
 	$(BIN)/pytest --evidence
 	$(BIN)/penumbra bench --json >evidence/bench.json

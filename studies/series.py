@@ -37,8 +37,9 @@ import logging
 import math
 import os
 import signal
-import tomllib
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,8 @@ from penumbra.arena.game_loop import Clock
 from penumbra.arena.game_loop import play as play_game
 from penumbra.arena.pool import Pool
 from penumbra.arena.score import wilson
+from penumbra.configs.reader import Count, Name, NotNegative, read_toml, within
+from penumbra.configs.reader import read as read_table
 from penumbra.core import set_threads
 from penumbra.interop.isolated_player import IsolatedPlayer, find_python
 from penumbra.players import registry
@@ -68,6 +71,28 @@ class SeriesWorker:
         """Nothing is kept open."""
 
 
+@dataclass(frozen=True)
+class Side:
+    """The keys of an [[arm]] or an [[opponent]]: it has a kind or a path."""
+
+    name: Name
+    kind: str = ""
+    path: str = ""
+    python: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Series:
+    """The keys of the file."""
+
+    arm: tuple[Side, ...]
+    opponent: tuple[Side, ...] = ()
+    seconds: NotNegative = 0.0
+    increment: NotNegative = 0.0
+    games: Count = 1_000_000
+
+
 def play(job: dict[str, Any]) -> dict[str, Any]:
     """One game; A has White in even games."""
     players = [make(side, job["seed"] + i) for i, side in enumerate(job["sides"])]
@@ -85,8 +110,8 @@ def play(job: dict[str, Any]) -> dict[str, Any]:
     else:
         outcome_used, least = outcome.used, outcome.least_left
     return {
-        "a": job["sides"][0]["name"],
-        "b": job["sides"][1]["name"],
+        "a": job["sides"][0].name,
+        "b": job["sides"][1].name,
         "game": job["game"],
         "result": result,
         "reason": outcome.reason,
@@ -100,12 +125,12 @@ def play(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def make(side: dict[str, Any], seed: int) -> Player:
+def make(side: Side, seed: int) -> Player:
     """A built-in player, or one in a process of its own."""
-    if "python" not in side and "path" not in side:
-        return registry.make_with_settings(side["kind"], seed, side["settings"])
-    python = find_python(side["python"]) if "python" in side else None
-    player = IsolatedPlayer(side.get("path") or side["kind"], python=python, settings=side["settings"])
+    if not side.python and not side.path:
+        return registry.make_with_settings(side.kind, seed, side.settings)
+    python = find_python(side.python) if side.python else None
+    player = IsolatedPlayer(side.path or side.kind, python=python, settings=side.settings)
     player.seed(seed)
     return player
 
@@ -136,28 +161,26 @@ def model_of(player: Player) -> dict[str, float] | None:
     return None if model is None else model.shares()
 
 
-def jobs(series: dict[str, Any], done: Counter[tuple[str, str]], seed: int) -> Any:
-    arms = [side | {"settings": side.get("settings", {})} for side in series["arm"]]
-    opponents = [side | {"settings": side.get("settings", {})} for side in series.get("opponent", [])]
-    pairs = list(itertools.product(arms, opponents)) if opponents else list(itertools.combinations(arms, 2))
-    most = series.get("games", 1_000_000)
-    for game in itertools.count():
-        if game >= most:
-            return
+def jobs(series: Series, done: Counter[tuple[str, str]], seed: int) -> Iterator[dict[str, Any]]:
+    alone = itertools.combinations(series.arm, 2)
+    pairs = list(itertools.product(series.arm, series.opponent) if series.opponent else alone)
+    for game in range(series.games):
         for a, b in pairs:
-            if game < done[a["name"], b["name"]]:
+            if game < done[a.name, b.name]:
                 continue
             yield {
                 "sides": [a, b],
                 "game": game,
                 "seed": seed + 1000 * game,
-                "seconds": series.get("seconds", 0),
-                "increment": series.get("increment", 0),
+                "seconds": series.seconds,
+                "increment": series.increment,
             }
 
 
 def run(path: Path, out: Path, workers: int, minutes: float, seed: int) -> None:
-    series = tomllib.loads(path.read_text(encoding="utf-8"))
+    table = read_toml(path)
+    with within(path):
+        series = read_table(Series, table)
     done: Counter[tuple[str, str]] = Counter()
     if out.exists():
         done.update((g["a"], g["b"]) for g in read(out))

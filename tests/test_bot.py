@@ -15,11 +15,11 @@ import pytest
 import reconchess
 from reconchess.bots.random_bot import RandomBot
 
+from penumbra.configs.reader import ConfigurationError
 from penumbra.interop.adapters import ReconchessPlayer
 from penumbra.interop.history import read_record
 from penumbra.players.penumbra.configuration import (
     Configuration,
-    ConfigurationError,
     from_environment,
     from_file,
     headset,
@@ -153,7 +153,7 @@ print([process.exitcode for process in processes])
             "forest",
             "PENUMBRA_PRESET=forest: it is one of penumbra, mixture, tree, cache, network, simple",
         ),
-        ("PENUMBRA_SECONDS", "soon", "PENUMBRA_SECONDS=soon: it must be a number of seconds above 0"),
+        ("PENUMBRA_SECONDS", "soon", "PENUMBRA_SECONDS=soon: it must be a number above 0"),
         ("PENUMBRA_NODES", "0", "PENUMBRA_NODES=0: it must be a whole number from 1"),
         ("PENUMBRA_PONDER", "maybe", "PENUMBRA_PONDER=maybe: it is true or false"),
         ("PENUMBRA_CONFIG", "nowhere.toml", "nowhere.toml: cannot be read: No such file or directory"),
@@ -172,12 +172,13 @@ def test_a_bad_variable_is_one_line(variable: str, value: str, message: str, tmp
         ("preset = ", "is not TOML"),
         ('presett = "tree"', "there is no 'presett'"),
         ('preset = "forest"', "it is one of"),
-        ("seconds = true", "a number of seconds"),
+        ("seconds = true", "conf.toml: seconds = True: it must be a number above 0"),
         ("nodes = 1.5", "a whole number"),
-        ("settings = 3", "settings is not a table"),
-        ("[settings]\nspeed = 3", "there is no setting 'speed'"),
-        ("[settings]\nb = 0", "b is 0; it must be at least 1"),
-        ('[settings]\nc = "two"', "conf.toml"),
+        ('nodes = "100"', "nodes = '100': it must be a whole number from 1"),
+        ("settings = 3", "settings = 3: it must be a table"),
+        ("[settings]\nspeed = 3", "settings: there is no 'speed'; there are b, c, d"),
+        ("[settings]\nb = 0", "settings: b = 0: it must be a whole number from 1"),
+        ('[settings]\nc = "two"', "conf.toml: settings: c = 'two': it must be a number from 0"),
     ],
 )
 def test_a_bad_file_is_one_line(text: str, message: str, tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penumbra.configs.reader import ConfigurationError
 from penumbra.interop import adapters
-from penumbra.players.penumbra.configuration import Configuration, ConfigurationError, from_environment
+from penumbra.players.penumbra.configuration import Configuration, from_environment
 
 if TYPE_CHECKING:
     import reconchess

@@ -11,7 +11,8 @@ import pytest
 from penumbra.arena.entrants import Entrant, PlayerPool, entrant
 from penumbra.arena.game_loop import Clock, play
 from penumbra.arena.population import read_population
-from penumbra.arena.tournament_plan import TournamentError, read_tournament
+from penumbra.arena.tournament_plan import read_tournament
+from penumbra.configs.reader import ConfigurationError
 from penumbra.core import START_FEN, Game
 from penumbra.interop.isolated_player import IsolatedPlayer
 from penumbra.interop.stockfish import find_stockfish
@@ -116,7 +117,9 @@ def test_our_own_and_reconchess_attacker_are_two_players(tmp_path: Path) -> None
         path.write_text(toml(player).replace("kind", "path", 1))
         assert read_tournament(path).players[0].plain() == theirs
     path.write_text(toml("attacker").replace("kind", "path", 1))
-    with pytest.raises(TournamentError, match=r"given as kind = 'attacker'; reconchess' own is 'reconchess:attacker'"):
+    with pytest.raises(
+        ConfigurationError, match=r"given as kind = 'attacker'; reconchess' own is 'reconchess:attacker'"
+    ):
         read_tournament(path)
 
 

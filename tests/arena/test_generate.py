@@ -14,19 +14,18 @@ from pathlib import Path
 import pytest
 
 from penumbra.arena.generate import GeneratedGame, GenerationWorker, run
-from penumbra.arena.population import Member, Pairing, Population, PopulationError, read_population
+from penumbra.arena.population import Member, Pairing, Population, read_population
+from penumbra.configs.reader import ConfigurationError
 from penumbra.core import GameRecord
 from penumbra.games.archive import Archive
 from penumbra.games.verification import verify
 from penumbra.players.player import Player
-from tests.support import ROOT
 from tests.support.command_line import penumbra
 from tests.support.evidence import scale
 from tests.support.pools import FakePool
 from tests.support.populations import config, contents
 from tests.support.processes import environment
 
-CONFIGS = ROOT / "configs"
 KILLS = scale(3, 20)
 MEMBERS = (
     Member("Wild", "random", weight=2.0),
@@ -296,7 +295,7 @@ def test_it_runs_without_any_chess_package(tmp_path: Path) -> None:
             'kind = "atacker"',
             "player 2 (Hasty): there is no player 'atacker'; known are penumbra, ",
         ),
-        ("nodes = 300", "nodez = 300", "player 3 (Trout): trout has no setting 'nodez'"),
+        ("nodes = 300", "nodez = 300", "player 3 (Trout): trout: there is no 'nodez'"),
         ("nodes = 300", "nodes = -1", "player 3 (Trout): trout: nodes = -1"),
         ("seed = 11", "sead = 11", "there is no 'sead'"),
         ("seed = 11", 'seed = "x"', "seed = 'x': it must be a whole number from 0"),
@@ -305,7 +304,7 @@ def test_it_runs_without_any_chess_package(tmp_path: Path) -> None:
         ('name = "Hasty"', 'name = "Wild"', "two players are called 'Wild'"),
         ('name = "Hasty"', "weight = -1.0", "weight = -1.0"),
         ('name = "Hasty"', "wait = 1.0", "there is no 'wait'"),
-        ('kind = "attacker"', "", "player 2 has no kind"),
+        ('kind = "attacker"', "", "player 2 (Hasty): kind is missing: it must be a text"),
         ("[[player]]", "[[", "is not TOML"),
         ('kind = "attacker"', 'kind = "penumbra"', "player 2 (Hasty): there are no clocks: settings need nodes"),
         ('kind = "attacker"', 'kind = "penumbra:big"', "player 2 (Hasty): there is no player 'penumbra:big'"),
@@ -317,7 +316,7 @@ def test_what_is_wrong_in_a_population_is_one_line(tmp_path: Path, old: str, new
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))
-    with pytest.raises(PopulationError) as error:
+    with pytest.raises(ConfigurationError) as error:
         read_population(file)
     assert str(error.value).startswith(f"{file}: ")
     assert said in str(error.value)
@@ -341,7 +340,7 @@ def test_the_command_plays_and_goes_on(tmp_path: Path) -> None:
 
 
 def test_the_population_that_ships_has_players_of_many_kinds() -> None:
-    population = read_population(CONFIGS / "population.toml")
+    population = read_population("population")
     assert len(population.members) >= 12
     assert len({member.kind for member in population.members}) >= 10
     worker = GenerationWorker(1, 6)

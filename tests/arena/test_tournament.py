@@ -24,10 +24,10 @@ from penumbra.arena.match import GameWorker, Job
 from penumbra.arena.report import page
 from penumbra.arena.score import GameResult
 from penumbra.arena.tournament import ReplayWorker, Standing, games_of, outset, run
-from penumbra.arena.tournament_plan import Tournament, TournamentError, read_tournament
+from penumbra.arena.tournament_plan import Tournament, read_tournament
 from penumbra.commands.tournament import standing_table
+from penumbra.configs.reader import ConfigurationError
 from penumbra.games.archive import Archive, ArchivedGame
-from tests.support import ROOT
 from tests.support.bots import write_bot
 from tests.support.command_line import penumbra
 from tests.support.evidence import scale
@@ -35,7 +35,6 @@ from tests.support.processes import environment
 from tests.support.tournaments import CONFIG, config, contents, quick
 
 KILLS = scale(2, 5)
-CONFIGS = ROOT / "configs"
 # -- who meets whom
 
 
@@ -274,7 +273,7 @@ def _children(pid: int) -> list[str]:
             'kind = "rundom"',
             "player 1 (Wild): there is no player 'rundom'; known are ",
         ),
-        ("nodes = 200", "nodez = 200", "player 4 (Fish): trout has no setting 'nodez'"),
+        ("nodes = 200", "nodez = 200", "player 4 (Fish): trout: there is no 'nodez'"),
         ("cap = 1000", "cup = 1000", "player 6 (Deep): there is no 'cup'"),
         ("n_particles = 8", "particles = 8", "player 6 (Deep): settings: "),
         ("seed = 4", "sead = 4", "there is no 'sead'"),
@@ -296,7 +295,7 @@ def test_what_is_wrong_in_a_tournament_is_one_line(tmp_path: Path, old: str, new
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new, 1) if old != "[[player]]" else text.replace(old, new))
-    with pytest.raises(TournamentError) as error:
+    with pytest.raises(ConfigurationError) as error:
         read_tournament(file)
     assert str(error.value).startswith(f"{file}: ")
     assert said in str(error.value)
@@ -319,7 +318,7 @@ def test_the_commands_mistakes_are_one_line(tmp_path: Path) -> None:
 
 
 def test_the_tournament_that_ships_can_be_read() -> None:
-    tournament = read_tournament(CONFIGS / "tournament.toml")
+    tournament = read_tournament("tournament")
     assert len(tournament.players) >= 6
     assert any(player.source for player in tournament.players)
     assert any(player.is_penumbra for player in tournament.players)

@@ -20,7 +20,8 @@ from penumbra.arena.game_loop import Clock
 from penumbra.arena.match import GameWorker, Match, run, steps
 from penumbra.arena.score import GameResult
 from penumbra.arena.tournament import run as run_tournament
-from penumbra.arena.tournament_plan import TournamentError, read_tournament
+from penumbra.arena.tournament_plan import read_tournament
+from penumbra.configs.reader import ConfigurationError
 from penumbra.core import GameRecord
 from penumbra.games.archive import Archive
 from penumbra.interop.history import read_record
@@ -232,7 +233,7 @@ def test_a_player_or_a_setting_that_the_other_does_not_know_is_one_line(other: P
         entrant("nobody", python=str(other))
     with pytest.raises(ValueError, match=rf"^{other}: penumbra: there is no 'telepathy'; there are preset"):
         entrant("penumbra", python=str(other), settings={"telepathy": 1})
-    with pytest.raises(ValueError, match=rf"^{other}: strange-fish: .* has no setting 'nodez'"):
+    with pytest.raises(ValueError, match=rf"^{other}: strange-fish: .*there is no 'nodez'"):
         entrant("strange-fish", python=str(other), settings={"nodez": 1})
     (tmp_path / "broken.py").write_text("import no_such_module_anywhere")
     with pytest.raises(ValueError, match="no_such_module_anywhere"):
@@ -267,7 +268,7 @@ def test_a_tournament_with_another_python_goes_on_where_it_stopped(other: Path, 
 @pytest.mark.parametrize(
     ("player", "message"),
     [
-        ('kind = "random"\npython = 3', "python is not a text"),
+        ('kind = "random"\npython = 3', "python = 3: it must be a text"),
         ('kind = "random"\npython = "/nowhere/python"', "/nowhere/python: no such file or command"),
         ('kind = "nobody"\npython = "OTHER"', "no player 'nobody'"),
         ('path = "reconchess.bots.random_bot"\npython = "OTHER"\nsettings = {}', "settings"),
@@ -275,5 +276,5 @@ def test_a_tournament_with_another_python_goes_on_where_it_stopped(other: Path, 
 )
 def test_mistakes_in_a_tournament_are_one_line(player: str, message: str, other: Path, tmp_path: Path) -> None:
     path = write_tournament(tmp_path, 'name = "Old"\n' + player.replace("OTHER", str(other)))
-    with pytest.raises(TournamentError, match=r"player 2 \(Old\): .*" + message):
+    with pytest.raises(ConfigurationError, match=r"player 2 \(Old\): .*" + message):
         read_tournament(path)

@@ -11,13 +11,14 @@ import pytest
 
 from penumbra import core
 from penumbra.arena.game_loop import play_strictly
+from penumbra.configs.reader import ConfigurationError
 from penumbra.core import KING_TAKEN, START_FEN, Game, StateSet
 from penumbra.interop import stockfish, uci
 from penumbra.interop.stockfish import StockfishEngine, find_stockfish, running
 from penumbra.players import registry
 from penumbra.players.opponents.engine import FAR, requests
 from penumbra.players.opponents.random_player import RandomPlayer
-from penumbra.players.opponents.settings import EngineSettings, OpponentSettingsError
+from penumbra.players.opponents.settings import EngineSettings
 from penumbra.rbc.actions import action_name
 from tests.support.command_line import penumbra
 
@@ -156,7 +157,7 @@ def test_where_stockfish_never_answers_the_native_engine_does(
 def test_a_stockfish_that_is_missing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STOCKFISH_EXECUTABLE", str(tmp_path / "nowhere"))
     for kind in WITH_ENGINE:
-        with pytest.raises(OpponentSettingsError, match="it is not found; install it, or set STOCKFISH_EXECUTABLE"):
+        with pytest.raises(ConfigurationError, match="it is not found; install it, or set STOCKFISH_EXECUTABLE"):
             registry.make_with_settings(kind, 0, {"engine": "stockfish"})
     config = tmp_path / "population.toml"
     player = '[[player]]\nname = "{}"\nkind = "trout"\nsettings = {{ engine = "{}" }}\n'
@@ -175,7 +176,7 @@ def test_a_stockfish_that_is_missing_is_one_line(tmp_path: Path, monkeypatch: py
     ],
 )
 def test_bad_settings_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(OpponentSettingsError, match=message):
+    with pytest.raises(ConfigurationError, match=message):
         registry.make_with_settings("oracle", 0, settings)
 
 

@@ -343,6 +343,30 @@ for name in ("fig-synopsis", "table1"):
     assert done.stderr == "penumbra: table1 needs torch: pip install 'penumbra[torch]'\n"
 
 
+def test_without_matplotlib_one_line_says_so(tmp_path: Path) -> None:
+    """And everything else is there."""
+    code = """
+import sys
+sys.modules["matplotlib"] = None
+from penumbra.commands.main import main
+for arguments in (["reproduce", "fig1"], ["planes", "game.json", "--turn", "1"], ["generate", "--help"]):
+    sys.argv = ["penumbra", *arguments]
+    try:
+        main()
+    except SystemExit as end:
+        print(end.code)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert [line for line in done.stdout.splitlines() if len(line) == 1] == ["1", "1", "0"]
+    assert done.stderr.splitlines() == [
+        "penumbra: fig1 needs matplotlib: pip install 'penumbra[figures]'",
+        "penumbra: pictures need matplotlib: pip install 'penumbra[figures]'",
+    ]
+
+
 def test_durations_are_in_words() -> None:
     assert [duration(s) for s in (5, 119, 420, 12_600, 10**6)] == [
         "5 seconds",

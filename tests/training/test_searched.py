@@ -22,7 +22,6 @@ from penumbra.training.examples import ExampleSettings, make_examples, split
 from penumbra.training.loss import legal_logits
 from penumbra.training.recipe import Recipe, read_recipe
 from penumbra.training.trainer import Trainer
-from tests.support import ROOT
 from tests.support.command_line import penumbra
 from tests.support.training_games import make_archive, records, write_recipe
 
@@ -79,8 +78,8 @@ def test_training_begins_from_weights_that_are_there(recipe: Recipe, tmp_path: P
 
 
 def test_heads_can_learn_while_the_tower_and_the_values_stay(recipe: Recipe, tmp_path: Path) -> None:
-    """What configs/heads.toml asks for."""
-    heads = read_recipe(ROOT / "configs" / "heads.toml")
+    """What the recipe `heads` asks for."""
+    heads = read_recipe("heads")
     assert all(plan.stop_gradient for plan in heads.plans.values()) and heads.plans["Penumbra"].weight == 0
     assert heads.training.weight_decay == heads.loss.value == 0
     training.train(replace(recipe, training=replace(recipe.training, steps=3)), records(), tmp_path / "a", "cpu")

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 
+from penumbra.configs.reader import ConfigurationError
 from penumbra.games.archive import is_validation
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import unpack
@@ -23,9 +24,8 @@ from penumbra.training import run as training
 from penumbra.training.data import Batch, Table, top_players
 from penumbra.training.evaluation import evaluate
 from penumbra.training.examples import split
-from penumbra.training.recipe import Plan, Recipe, RecipeError, Training, read_recipe
+from penumbra.training.recipe import Plan, Recipe, Training, read_recipe
 from penumbra.training.trainer import CheckpointError, Trainer
-from tests.support import ROOT
 from tests.support.command_line import penumbra
 from tests.support.processes import environment
 from tests.support.training_games import make_archive, records, write_recipe
@@ -231,9 +231,12 @@ def test_evaluation_is_that_of_a_slow_count(recipe: Recipe, table: Table) -> Non
     ("text", "message"),
     [
         ("[network]\nn_widht = 3\n[headsets.All]\n", "network: there is no 'n_widht'; there are n_width"),
-        ("[headsets.All]\nplayers = 'best'\n", 'headsets.All: players is "all", "top" or a list of names'),
+        (
+            "[headsets.All]\nplayers = 'best'\n",
+            "headsets.All: players = 'best': it is one of all, top or a list",
+        ),
         ("[training]\noptimizer = 'lion'\n[headsets.All]\n", "it is one of sgd, adamw"),
-        ("[training]\nbatch = -1\n[headsets.All]\n", "batch = -1: it must be a whole number from 0"),
+        ("[training]\nbatch = -1\n[headsets.All]\n", "training: batch = -1: it must be a whole number from 1"),
         ("[network]\nn_width = 3\n", "no headsets"),
         ("[headsets.All\n", "is not TOML"),
         ("[games]\n", "there is no 'games'"),
@@ -242,19 +245,18 @@ def test_evaluation_is_that_of_a_slow_count(recipe: Recipe, table: Table) -> Non
 def test_recipes_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "bad.toml"
     path.write_text(text)
-    with pytest.raises(RecipeError) as error:
+    with pytest.raises(ConfigurationError) as error:
         read_recipe(path)
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
 def test_the_shipped_recipes_can_be_read() -> None:
-    configs = ROOT / "configs"
-    paper = read_recipe(configs / "paper.toml")
+    paper = read_recipe("paper")
     assert paper.architecture == Architecture(128, 10, tuple(paper.plans)) and len(paper.plans) == 14
     assert (paper.training.learning_rate, paper.training.batch, paper.training.steps) == (0.0005, 256, 650_000)
     assert paper.plans["Random"].stop_gradient and paper.plans["All"] == Plan("all", 15, 4)
     for name in ("full", "lite"):
-        assert "Top" in read_recipe(configs / f"{name}.toml").plans
+        assert "Top" in read_recipe(name).plans
 
 
 def test_a_killed_run_goes_on(tmp_path: Path) -> None:
@@ -309,7 +311,7 @@ def test_gradients_are_averaged_over_processes(tmp_path: Path) -> None:
 def test_bad_input_to_train_is_one_line(tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path)
     for arguments, message in (
-        (("train", str(tmp_path / "none.toml"), "--archive", "x", "--out", "y"), "cannot be read"),
+        (("train", str(tmp_path / "none.toml"), "--archive", "x", "--out", "y"), "there is no such file"),
         (("train", str(recipe), "--archive", str(tmp_path / "none.db"), "--out", "y"), "none.db"),
         (("train", str(recipe), "--archive", str(recipe), "--out", "y", "--device", "cuda"), "no CUDA device"),
         (("evaluate", str(recipe), "--archive", str(recipe)), "cannot be read as weights"),

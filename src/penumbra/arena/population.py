@@ -20,21 +20,28 @@ Everything is checked before the first game.
 from __future__ import annotations
 
 import json
-import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from penumbra.arena.pool import cores
-from penumbra.configs.reader import read_toml
+from penumbra.configs.reader import (
+    ConfigurationError,
+    Count,
+    Name,
+    Natural,
+    NotNegative,
+    Positive,
+    at_least,
+    read,
+    read_toml,
+    within,
+)
+from penumbra.configs.shipped import find
 from penumbra.players import registry
 from penumbra.players.player import Player
-
-
-class PopulationError(ValueError):
-    """A population that cannot play; one line that says where and why."""
 
 
 @dataclass(frozen=True)
@@ -102,94 +109,65 @@ class Population:
         )
 
 
-def read_population(path: str | Path, **changes: Any) -> Population:
-    """What a TOML file says, with `changes` instead of its own keys; `PopulationError` if something is wrong."""
-    path = Path(path)
-    data = read_toml(path, PopulationError)
-    try:
-        return _population({**data, **changes})
-    except ValueError as error:
-        raise PopulationError(f"{path}: {error}") from None
+@dataclass(frozen=True)
+class _File:
+    """The keys of the file."""
+
+    player: tuple[Mapping[str, Any], ...]
+    games: Count | None = None
+    minutes: Positive | None = None
+    seed: Natural = 0
+    workers: Count = field(default_factory=cores)
+    pin: bool = False
+    opening_plies: Natural = 0
+    ply_limit: Annotated[int, at_least(2)] = 300
 
 
-def _population(data: dict[str, Any]) -> Population:
-    known_keys(data, ("games", "minutes", "seed", "workers", "pin", "opening_plies", "ply_limit", "player"))
-    players = data.get("player", [])
-    if not isinstance(players, list) or not players:
-        raise ValueError("there are no players; each is a table [[player]]")
-    members = tuple(_member(table, number) for number, table in enumerate(players, 1))
+@dataclass(frozen=True)
+class _Player:
+    """The keys of a [[player]]."""
+
+    kind: str
+    name: Name | None = None
+    weight: NotNegative = 1.0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_population(path_or_name: str | Path, **changes: Any) -> Population:
+    """What a TOML file says, or one that comes with the program, with `changes` instead of its own keys;
+    `ConfigurationError` if something is wrong."""
+    path = find(path_or_name)
+    table = read_toml(path)
+    with within(path):
+        return _population(read(_File, {**table, **changes}))
+
+
+def _population(given: _File) -> Population:
+    members = tuple(_member(table, number) for number, table in enumerate(given.player, 1))
     for i, member in enumerate(members):
         if member.name in [other.name for other in members[:i]]:
-            raise ValueError(f"two players are called {member.name!r}; give each a name")
+            raise ConfigurationError(f"two players are called {member.name!r}; give each a name")
     if sum(member.weight > 0 for member in members) < min(2, len(members)):
-        raise ValueError("at least two players need a weight above 0")
-    games = whole_number(data, "games", 1) if "games" in data else None
-    minutes = number_of(data, "minutes", 1.0) if "minutes" in data else None
-    if games is None and minutes is None:
-        raise ValueError("neither games nor minutes says when to stop")
+        raise ConfigurationError("at least two players need a weight above 0")
+    if given.games is None and given.minutes is None:
+        raise ConfigurationError("neither games nor minutes says when to stop")
     return Population(
         tuple(member for member in members if member.weight > 0),
-        games,
-        minutes,
-        whole_number(data, "seed", 0, 0),
-        whole_number(data, "workers", 1, cores()),
-        yes_or_no(data, "pin"),
-        whole_number(data, "opening_plies", 0, 0),
-        whole_number(data, "ply_limit", 2, 300),
+        given.games,
+        given.minutes,
+        given.seed,
+        given.workers,
+        given.pin,
+        given.opening_plies,
+        given.ply_limit,
     )
 
 
-def _member(table: Any, number: int) -> Member:
-    if not isinstance(table, dict):
-        raise ValueError("player is not a list of tables [[player]]")
-    kind = table.get("kind")
-    if not isinstance(kind, str):
-        raise ValueError(f"player {number} has no kind")
-    name = table.get("name", kind)
-    where = f"player {number} ({name})"
-    settings = table.get("settings", {})
-    try:
-        known_keys(table, ("name", "kind", "weight", "settings"))
-        if not isinstance(name, str) or not name:
-            raise ValueError("name is not a text")
-        if not isinstance(settings, dict):
-            raise ValueError("settings is not a table")
-        member = Member(name, kind, settings, number_of(table, "weight", 1.0, zero=True))
+def _member(table: Mapping[str, Any], number: int) -> Member:
+    with within(f"player {number} ({table.get('name', table.get('kind'))})"):
+        player = read(_Player, table)
+        member = Member(player.name or player.kind, player.kind, player.settings, player.weight)
         member.make(0)
-        if registry.is_penumbra(kind) and "nodes" not in settings:
-            raise ValueError("there are no clocks: settings need nodes, the evaluations for each step")
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{where}: {error}") from None
+        if registry.is_penumbra(member.kind) and "nodes" not in member.settings:
+            raise ConfigurationError("there are no clocks: settings need nodes, the evaluations for each step")
     return member
-
-
-def known_keys(table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    """ValueError if a table has others."""
-    for key in table:
-        if key not in keys:
-            raise ValueError(f"there is no {key!r}; there are {', '.join(keys)}")
-
-
-def whole_number(table: Mapping[str, Any], key: str, least: int, otherwise: int = 0) -> int:
-    """A key's value; ValueError if it is not a whole number from `least`."""
-    value = table.get(key, otherwise)
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{key} = {value!r}: it must be a whole number from {least}")
-    return value
-
-
-def number_of(table: Mapping[str, Any], key: str, otherwise: float, zero: bool = False) -> float:
-    """A key's value; ValueError if it is not a number above 0, or 0 where that may be."""
-    value = table.get(key, otherwise)
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if not number or value < 0 or (value == 0 and not zero):
-        raise ValueError(f"{key} = {value!r}: it must be a number {'from' if zero else 'above'} 0")
-    return float(value)
-
-
-def yes_or_no(table: Mapping[str, Any], key: str) -> bool:
-    """A key's value, false if it is left out; ValueError if it is neither true nor false."""
-    value = table.get(key, False)
-    if not isinstance(value, bool):
-        raise ValueError(f"{key} is not true or false")
-    return value

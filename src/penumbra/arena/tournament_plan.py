@@ -38,24 +38,25 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from penumbra.arena.entrants import Entrant, entrant
 from penumbra.arena.game_loop import Clock
 from penumbra.arena.match import Job
 from penumbra.arena.pool import cores
-from penumbra.arena.population import known_keys, number_of, whole_number, yes_or_no
-from penumbra.configs.reader import read_toml
+from penumbra.configs.reader import (
+    ConfigurationError,
+    Count,
+    Name,
+    Natural,
+    NotNegative,
+    Positive,
+    read,
+    read_toml,
+    within,
+)
+from penumbra.configs.shipped import find
 from penumbra.players import registry
-
-FORMATS = ("round-robin", "gauntlet")
-ON_ERROR = ("lose", "replay")
-_KEYS = ("games", "format", "hero", "seed", "workers", "pin", "seconds", "increment", "on_error", "player")
-_PLAYER_KEYS = ("name", "kind", "settings", "path", "environment", "keep", "python")
-
-
-class TournamentError(ValueError):
-    """A tournament that cannot be played; one line that says where and why."""
 
 
 @dataclass(frozen=True)
@@ -116,126 +117,108 @@ class Tournament:
         return Fixture(pairing, Job(number, number % 2 == 0, pairing.first, pairing.second, self.clock, seed))
 
 
-def read_tournament(path: str | Path, **changes: Any) -> Tournament:
-    """What a TOML file says, with `changes` instead of its own keys; `TournamentError` if something is wrong."""
-    path = Path(path)
-    data = read_toml(path, TournamentError)
-    try:
-        return _tournament({**data, **changes}, path.parent)
-    except ValueError as error:
-        raise TournamentError(f"{path}: {error}") from None
+@dataclass(frozen=True)
+class _File:
+    """The keys of the file."""
+
+    player: tuple[Mapping[str, Any], ...]
+    games: Count = 2
+    format: Literal["round-robin", "gauntlet"] = "round-robin"
+    hero: str = ""
+    seed: Natural = 0
+    workers: Count = field(default_factory=cores)
+    pin: bool = False
+    seconds: Positive | None = None
+    increment: NotNegative = 0.0
+    on_error: Literal["lose", "replay"] = "lose"
 
 
-def _tournament(data: Mapping[str, Any], folder: Path) -> Tournament:
-    known_keys(data, _KEYS)
-    tables = data.get("player", [])
-    if not isinstance(tables, list) or len(tables) < 2:
-        raise ValueError("a tournament needs at least two players; each is a table [[player]]")
-    tournament = Tournament(
-        tuple(_player(table, number, folder) for number, table in enumerate(tables, 1)),
-        whole_number(data, "games", 1, 2),
-        _one_of(data, "format", FORMATS),
-        data.get("hero", ""),
-        whole_number(data, "seed", 0, 0),
-        whole_number(data, "workers", 1, cores()),
-        yes_or_no(data, "pin"),
-        Clock(
-            number_of(data, "seconds", 1.0) if "seconds" in data else None,
-            number_of(data, "increment", 0.0, zero=True),
-        ),
-        _one_of(data, "on_error", ON_ERROR),
-    )
-    names = [player.name for player in tournament.players]
+@dataclass(frozen=True)
+class _Player:
+    """The keys of a [[player]]."""
+
+    name: Name | None = None
+    kind: Name | None = None
+    path: Name | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    keep: bool = False
+    python: Name | None = None
+
+
+def read_tournament(path_or_name: str | Path, **changes: Any) -> Tournament:
+    """What a TOML file says, or one that comes with the program, with `changes` instead of its own keys;
+    `ConfigurationError` if something is wrong."""
+    path = find(path_or_name)
+    table = read_toml(path)
+    with within(path):
+        return _tournament(read(_File, {**table, **changes}), path.parent)
+
+
+def _tournament(given: _File, folder: Path) -> Tournament:
+    if len(given.player) < 2:
+        raise ConfigurationError("a tournament needs at least two players; each is a table [[player]]")
+    players = tuple(_player(table, number, folder) for number, table in enumerate(given.player, 1))
+    names = [player.name for player in players]
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise ValueError(f"two players are called {name!r}; give each a name")
-    if tournament.hero and (tournament.format != "gauntlet" or tournament.hero not in names):
-        raise ValueError(f"hero = {tournament.hero!r}: it is one of the players of a gauntlet")
-    return tournament
-
-
-def _player(table: Any, number: int, folder: Path) -> Entrant:
-    if not isinstance(table, dict):
-        raise ValueError("player is not a list of tables [[player]]")
-    kind, path = table.get("kind"), table.get("path")
-    name = table.get("name", kind or path)
-    try:
-        known_keys(table, _PLAYER_KEYS)
-        if not isinstance(name, str) or not name:
-            raise ValueError("it has no name")
-        if (kind is None) == (path is None):
-            raise ValueError("it has either a kind or a path")
-        return _entrant(table, name, folder)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"player {number} ({name}): {error}") from None
-
-
-def _entrant(table: Mapping[str, Any], name: str, folder: Path) -> Entrant:
-    """The player, loaded once to see that it can be; files may be relative to the tournament's."""
-    in_python = "python" in table
-    if "kind" in table:
-        key, player = "kind", _text(table, "kind")
-        is_ours = (in_python and player not in registry.names()) or registry.entry(player).module is None
-    else:
-        key, player, is_ours = "path", _beside(folder, _text(table, "path")), False
-        _check_path(player, in_python)
-    own_process = in_python or not is_ours
-    known_keys(
-        table,
-        (
-            *("name", key),
-            *(("settings",) if is_ours else ("keep",)),
-            *(("environment",) if own_process else ()),
-            *(("python",) if in_python else ()),
-        ),
+            raise ConfigurationError(f"two players are called {name!r}; give each a name")
+    if given.hero and (given.format != "gauntlet" or given.hero not in names):
+        raise ConfigurationError(f"hero = {given.hero!r}: it is one of the players of a gauntlet")
+    return Tournament(
+        players,
+        given.games,
+        given.format,
+        given.hero,
+        given.seed,
+        given.workers,
+        given.pin,
+        Clock(given.seconds, given.increment),
+        given.on_error,
     )
+
+
+def _player(table: Mapping[str, Any], number: int, folder: Path) -> Entrant:
+    with within(f"player {number} ({table.get('name', table.get('kind', table.get('path')))})"):
+        given = read(_Player, table)
+        if (given.kind is None) == (given.path is None):
+            raise ConfigurationError("it has either a kind or a path")
+        return _entrant(given, table, folder)
+
+
+def _entrant(given: _Player, table: Mapping[str, Any], folder: Path) -> Entrant:
+    """The player, loaded once to see that it can be; files may be relative to the tournament's."""
+    if given.kind is not None:
+        key, player = "kind", given.kind
+        is_ours = (given.python is not None and player not in registry.names()) or registry.entry(player).module is None
+    else:
+        key, player, is_ours = "path", _beside(folder, str(given.path)), False
+        _check_path(player, given.python is not None)
+    keys = ["name", key, "settings" if is_ours else "keep"]
+    if given.python is not None or not is_ours:
+        keys += ["environment", "python"]
+    for unknown in table.keys() - set(keys):
+        raise ConfigurationError(f"there is no {unknown!r}; there are {', '.join(keys)}")
     return entrant(
         player,
-        python=_beside(folder, _text(table, "python")) if in_python else None,
-        label=name,
-        settings=_table(table, "settings"),
-        environment=_environment(table),
-        keep=yes_or_no(table, "keep"),
+        python=None if given.python is None else _beside(folder, given.python),
+        label=given.name or player,
+        settings=given.settings,
+        environment=given.environment,
+        keep=given.keep,
     )
 
 
 def _check_path(player: str, in_python: bool) -> None:
-    """ValueError if a path is the name of a player of ours, which might be taken for reconchess' own."""
+    """ConfigurationError if a path is the name of a player of ours, which might be taken for reconchess' own."""
     theirs = f"reconchess:{player}"
     has_twin = theirs in registry.names()
     if player in registry.names() and registry.entry(player).module is None and (has_twin or not in_python):
         hint = f"; reconchess' own is {theirs!r}" if has_twin else ""
-        raise ValueError(f"path = {player!r}: a player of ours is given as kind = {player!r}{hint}")
-
-
-def _text(table: Mapping[str, Any], key: str) -> str:
-    if not isinstance(table[key], str):
-        raise ValueError(f"{key} is not a text")
-    return str(table[key])
-
-
-def _environment(table: Mapping[str, Any]) -> dict[str, str]:
-    environment = _table(table, "environment")
-    if not all(isinstance(value, str) for value in environment.values()):
-        raise ValueError("environment is not a table of texts")
-    return environment
+        raise ConfigurationError(f"path = {player!r}: a player of ours is given as kind = {player!r}{hint}")
 
 
 def _beside(folder: Path, path: str) -> str:
     """The path of a file beside the tournament's own, if there is one; else what was said."""
     beside = folder / path
     return str(beside) if beside.is_file() else path
-
-
-def _table(table: Mapping[str, Any], key: str) -> dict[str, Any]:
-    value = table.get(key, {})
-    if not isinstance(value, dict):
-        raise ValueError(f"{key} is not a table")
-    return value
-
-
-def _one_of(table: Mapping[str, Any], key: str, words: tuple[str, ...]) -> str:
-    value = table.get(key, words[0])
-    if value not in words:
-        raise ValueError(f"{key} = {value!r}: it is one of {', '.join(words)}")
-    return str(value)

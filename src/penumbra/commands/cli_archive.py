@@ -86,7 +86,7 @@ def sample(
 
 
 def generate(
-    config: Annotated[Path, typer.Argument(help="A population (TOML); configs/population.toml is one.")],
+    config: Annotated[Path, typer.Argument(help="TOML, or one that is shipped: population or variants.")],
     archive: Annotated[Path, typer.Option(help="Where the games go; made if it is not there.")],
     games: Annotated[int | None, typer.Option(min=1, help="Instead of the file's.")] = None,
     minutes: Annotated[float | None, typer.Option(min=0, help="Instead of the file's.")] = None,

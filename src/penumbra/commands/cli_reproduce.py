@@ -27,7 +27,10 @@ def reproduce(
     log: Annotated[
         list[Path] | None, typer.Option(help="Of saliency, as `penumbra train --saliency` writes it.")
     ] = None,
-    recipe: Annotated[Path | None, typer.Option(help="Of networks that are trained.")] = None,
+    recipe: Annotated[
+        Path | None,
+        typer.Option(help="Of networks that are trained: TOML, or a shipped one's name."),
+    ] = None,
     device: Device = "auto",
     workers: Annotated[int | None, typer.Option(min=1, help="Games at the same time; else one for each core.")] = None,
     games: Annotated[int | None, typer.Option(min=1, help="Of a pairing, or to look at; else the scale's.")] = None,

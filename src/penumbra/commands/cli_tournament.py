@@ -10,7 +10,7 @@ from rich.console import Console
 
 
 def tournament(
-    config: Annotated[Path, typer.Argument(help="A tournament (TOML); configs/tournament.toml is one.")],
+    config: Annotated[Path, typer.Argument(help="TOML, or one that is shipped: tournament or gauntlet.")],
     archive: Annotated[Path, typer.Option(help="Where the games go; made if it is not there.")],
     games: Annotated[int | None, typer.Option(min=1, help="Of each pairing, instead of the file's.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Instead of the file's.")] = None,

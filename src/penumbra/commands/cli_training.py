@@ -13,7 +13,7 @@ WeightsFile = Annotated[Path, typer.Argument(help="Weights (safetensors).")]
 
 
 def train(
-    recipe: Annotated[Path, typer.Argument(help="A recipe (TOML); configs/lite.toml is one.")],
+    recipe: Annotated[Path, typer.Argument(help="A recipe: TOML, or one that is shipped: lite, full or paper.")],
     archive: Games,
     out: Annotated[Path, typer.Option(help="The run's folder; a run that was stopped goes on.")],
     start: Annotated[Path | None, typer.Option(help="Weights to begin with, of the recipe's network.")] = None,

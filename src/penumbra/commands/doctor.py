@@ -10,7 +10,7 @@ import sys
 
 import penumbra
 
-PACKAGES = ("numpy", "chess", "reconchess", "typer", "rich", "matplotlib", "fastapi", "uvicorn", "websockets")
+PACKAGES = ("numpy", "chess", "reconchess", "typer", "rich", "fastapi", "uvicorn", "websockets")
 
 
 def report() -> tuple[list[tuple[str, str]], list[str]]:

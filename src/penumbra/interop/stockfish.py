@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penumbra import core
+from penumbra.configs.reader import ConfigurationError
 from penumbra.core import KING_TAKEN, Game, StateSet
 from penumbra.interop.uci import EngineDied, Line, UciEngine
 from penumbra.players.opponents.engine import FAR, Actions, in_check
-from penumbra.players.opponents.settings import EngineSettings, OpponentSettingsError
+from penumbra.players.opponents.settings import EngineSettings
 from penumbra.rbc.actions import uci_to_code, view_code
 
 log = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ class StockfishEngine:
     def __init__(self, nodes: int, seconds: float = 0.0, lines: int = 0) -> None:
         path = find_stockfish()
         if path is None:
-            raise OpponentSettingsError(
+            raise ConfigurationError(
                 "engine = 'stockfish': it is not found; install it, or set STOCKFISH_EXECUTABLE to its path"
             )
         self._path = path

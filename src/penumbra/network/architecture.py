@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penumbra.configs.reader import Count
+
 PLANES = 104
 PIECE_KINDS, PIECE_COUNTS = 12, 18
 
@@ -12,8 +14,8 @@ PIECE_KINDS, PIECE_COUNTS = 12, 18
 class Architecture:
     """The size of a network and the names of its headsets."""
 
-    n_width: int = 128
-    n_depth: int = 10
+    n_width: Count = 128
+    n_depth: Count = 10
     headsets: tuple[str, ...] = ("All", "Top")
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from penumbra.configs.reader import read_toml
+from penumbra.configs.reader import read, read_toml, within
 from penumbra.players.opponents.aggressive_tree import AggressiveTree, AggressiveTreeSettings
 from penumbra.players.opponents.attacker import Attacker, AttackerSettings
 from penumbra.players.opponents.dynamic_entropy import DynamicEntropy, DynamicEntropySettings
@@ -24,7 +24,7 @@ from penumbra.players.opponents.hunter import Hunter
 from penumbra.players.opponents.la_salle import LaSalle, LaSalleSettings
 from penumbra.players.opponents.oracle import Oracle, OracleSettings
 from penumbra.players.opponents.random_player import RandomPlayer
-from penumbra.players.opponents.settings import OpponentSettings, OpponentSettingsError
+from penumbra.players.opponents.settings import OpponentSettings
 from penumbra.players.opponents.stocky_inference import StockyInference, StockyInferenceSettings
 from penumbra.players.opponents.strange_fish import StrangeFish, StrangeFish2, StrangeFish2Settings, StrangeFishSettings
 from penumbra.players.opponents.trout import Trout, TroutSettings
@@ -67,7 +67,7 @@ class Entry:
 
 @cache
 def _ratings() -> Mapping[str, int]:
-    return read_toml(RATINGS, ValueError)
+    return read_toml(RATINGS)
 
 
 def _penumbra(preset: str) -> Entry:
@@ -191,11 +191,5 @@ def make_settings(name: str, settings: Mapping[str, Any]) -> Any:
     made = entry(name).settings
     if issubclass(made, Configuration):
         return from_table(settings)
-    keys = [field.name for field in dataclasses.fields(made)]
-    for key in settings:
-        if key not in keys:
-            raise OpponentSettingsError(f"{name} has no setting {key!r}; it has {', '.join(keys)}")
-    try:
-        return made(**settings)
-    except OpponentSettingsError as error:
-        raise OpponentSettingsError(f"{name}: {error}") from None
+    with within(name):
+        return read(made, settings)

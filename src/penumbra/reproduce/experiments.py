@@ -28,6 +28,7 @@ WHERE = {  # module, and the name in it where the module has several
     "ablation": ("ablation", None),
 }
 ALL = "all"
+EXTRAS = {"torch": "torch", "matplotlib": "figures"}  # packages that experiments need, by the extra that has them
 ONE_RATING = ("table2", "table3", "table4")  # each game of one changes the others too
 
 
@@ -46,9 +47,10 @@ def experiment(name: str) -> Experiment:
     try:
         loaded = import_module(f"penumbra.reproduce.{module}")
     except ModuleNotFoundError as error:
-        if error.name != "torch":
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
             raise
-        raise ReproductionError(f"{name} needs torch: pip install 'penumbra[torch]'") from None
+        raise ReproductionError(f"{name} needs {package}: pip install 'penumbra[{EXTRAS[package]}]'") from None
     return cast(Experiment, getattr(loaded, inside) if inside else loaded)
 
 

@@ -8,11 +8,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
-
-from penumbra.review.pictures.files import save
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Cell = str | int | float | bool | None
 
@@ -57,6 +56,8 @@ class Result:
 
     def write(self, folder: Path, scale: str, cost: str, seconds: float) -> None:
         """All files; the last one says that the others are there."""
+        from penumbra.review.pictures.files import save
+
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / f"{self.name}.csv").open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")

@@ -23,7 +23,7 @@ from penumbra.training.recipe import EVERYBODY, THE_BEST, LossWeights, Plan, Rec
 from penumbra.training.run import train, validation_table
 from penumbra.training.saliency import SaliencyLog
 
-PAPER_RECIPE = Path("configs/paper.toml")
+PAPER_RECIPE = "paper"  # comes with the program
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -21,7 +20,7 @@ from penumbra.training.evaluation import MEASURES
 from penumbra.training.recipe import Plan, Recipe, read_recipe
 
 NAME, TITLE = "table1", "Table 1: headsets, their data and their accuracies"
-SHIPPED_RECIPE = Path("configs/full.toml")  # of both networks that come with the program
+SHIPPED_RECIPE = "full"  # of both networks that come with the program
 LABELS = {"top1": "top-1 %", "top5": "top-5 %", "winner": "winner %"}
 
 
@@ -78,9 +77,10 @@ def notes(judged: Judged) -> list[str]:
 
 
 def _training_recipe(request: Request, judged: Judged) -> Recipe | None:
-    """What the networks were trained by: the recipe that is given, or that of the shipped ones where it is at hand."""
-    path = request.recipe or SHIPPED_RECIPE
-    return read_recipe(path) if request.recipe or (not request.weights and path.is_file()) else None
+    """What the networks were trained by: the recipe that is given, or that of the shipped ones; None: unknown."""
+    if request.recipe is None and request.weights:
+        return None
+    return read_recipe(request.recipe or SHIPPED_RECIPE)
 
 
 def _claims(own: dict[str, dict[str, float]], shared: Sequence[str]) -> list[Claim]:

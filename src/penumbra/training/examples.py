@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penumbra import core
+from penumbra.configs.reader import Count, Natural
 from penumbra.core import GameRecord
 from penumbra.games.archive import is_validation
 
@@ -22,10 +23,10 @@ from penumbra.games.archive import is_validation
 class ExampleSettings:
     """How examples are made."""
 
-    limit: int = 128  # ℓ, the states summarised by a synopsis
-    multiplicity: int = 1  # examples made of each step, by different draws
-    cap: int = 5_000  # states tracked; a larger set becomes a uniform draw that holds the truth
-    seed: int = 0
+    limit: Count = 128  # ℓ, the states summarised by a synopsis
+    multiplicity: Count = 1  # examples made of each step, by different draws
+    cap: Count = 5_000  # states tracked; a larger set becomes a uniform draw that holds the truth
+    seed: Natural = 0
     settle: bool = True  # look for forced wins that the loser missed
 
     def with_seed(self, seed: int) -> ExampleSettings:

@@ -39,6 +39,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from penumbra.configs.shipped import find
 from penumbra.core import GameRecord, set_threads
 from penumbra.games.archive import Archive, NewGame
 from penumbra.network import weights as weights_file
@@ -399,7 +400,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--opponent", action="append", default=[], help="a headset to play with as well; repeatedly")
     parser.add_argument("--against-itself", type=float, default=0.5, help="share of the bulk games")
     parser.add_argument("--at-once", type=int, default=1024, help="bulk games that advance together")
-    parser.add_argument("--population", type=Path, help="players to play too (TOML); see configs/improve.toml")
+    parser.add_argument("--population", type=Path, help="players to play too: TOML, or the name `improve`")
     parser.add_argument("--workers", type=int, default=2, help="processes that play against them")
     parser.add_argument("--archive", type=Path, action="append", help="games that the other headsets learn from")
     parser.add_argument("--anchor-games", type=int, default=5000, help="how many of them")
@@ -483,7 +484,7 @@ def with_generation(improver: Improver, given: argparse.Namespace) -> None:
     population = out / "population.toml"
     with running_server(out / "inference", str(served), given.device) as device:
         improver.serve = str(out / "inference")
-        population.write_text(given.population.read_text().replace("DEVICE", device))
+        population.write_text(find(given.population).read_text().replace("DEVICE", device))
         archive, log = out / "population.db", out / "population.log"
         with generation_process(population, archive, given.workers, given.seed, log) as ended:
             improver.run(given.seconds, ended)

@@ -31,28 +31,34 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal
 
-from penumbra.configs.reader import read_toml
+from penumbra.configs.reader import (
+    ConfigurationError,
+    Count,
+    Natural,
+    NotNegative,
+    OneOf,
+    Unlimited,
+    read,
+    read_toml,
+    within,
+)
+from penumbra.configs.shipped import find
 from penumbra.network.architecture import Architecture
 from penumbra.network.weights import Weights
 from penumbra.training.examples import ExampleSettings
 
 EVERYBODY, THE_BEST = "all", "top"
-T = TypeVar("T")
-
-
-class RecipeError(ValueError):
-    """A recipe that cannot be used; one line that says where and why."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """What one headset learns from, and how much."""
 
-    players: str | tuple[str, ...] = ()
-    weight: float = 1.0
-    multiplicity: int = 4
+    players: Annotated[str, OneOf((EVERYBODY, THE_BEST))] | tuple[str, ...] = ()  # none: the headset's own
+    weight: NotNegative = 1.0
+    multiplicity: Count = 4
     stop_gradient: bool = False
 
 
@@ -60,10 +66,10 @@ class Plan:
 class LossWeights:
     """What each head counts."""
 
-    policy: float = 1.0
-    value: float = 1.0
-    soon: float = 0.2
-    pieces: float = 0.1
+    policy: NotNegative = 1.0
+    value: NotNegative = 1.0
+    soon: NotNegative = 0.2
+    pieces: NotNegative = 0.1
 
 
 @dataclass(frozen=True)
@@ -71,17 +77,17 @@ class Training:
     """How the weights change. The defaults are the paper's."""
 
     optimizer: Literal["sgd", "adamw"] = "sgd"
-    learning_rate: float = 0.0005  # ε
-    momentum: float = 0.0
-    weight_decay: float = 0.0
+    learning_rate: NotNegative = 0.0005  # ε
+    momentum: NotNegative = 0.0
+    weight_decay: NotNegative = 0.0
     schedule: Literal["constant", "cosine"] = "constant"
-    warm_up: int = 0  # steps over which the learning rate rises from nothing
-    batch: int = 256
-    steps: int = 650_000  # n_batches
-    seconds: float = math.inf  # stop earlier, the schedule following the time
+    warm_up: Natural = 0  # steps over which the learning rate rises from nothing
+    batch: Count = 256
+    steps: Natural = 650_000  # n_batches
+    seconds: Unlimited = math.inf  # stop earlier, the schedule following the time
     mixed_precision: bool = False
     on_the_fly: bool = False  # start while the examples are still being made; not the same numbers every time
-    seed: int = 0
+    seed: Natural = 0
 
 
 @dataclass(frozen=True)
@@ -95,29 +101,37 @@ class Recipe:
     examples: ExampleSettings = field(default_factory=ExampleSettings)
 
 
-def read_recipe(path: str | Path, **training: Any) -> Recipe:
-    """What a TOML file says; keywords come before its [training]."""
-    path = Path(path)
-    data = read_toml(path, RecipeError)
-    tables = ("network", "training", "loss", "examples", "headsets")
-    for key, value in data.items():
-        if key not in tables:
-            raise RecipeError(f"{path}: there is no {key!r}; there are {', '.join(tables)}")
-        if not isinstance(value, dict):
-            raise RecipeError(f"{path}: {key} is not a table")
-    plans = {name: _plan(name, table, f"{path}: headsets.{name}") for name, table in data.get("headsets", {}).items()}
-    if not plans:
-        raise RecipeError(f"{path}: no headsets; there must be [headsets.All] or another")
-    network = {**data.get("network", {}), "headsets": tuple(plans)}
-    longest = max(plan.multiplicity for plan in plans.values())
-    examples = {**data.get("examples", {}), "multiplicity": longest}
-    return Recipe(
-        _read(Architecture, network, f"{path}: network"),
-        plans,
-        _read(Training, {**data.get("training", {}), **training}, f"{path}: training"),
-        _read(LossWeights, data.get("loss", {}), f"{path}: loss"),
-        _read(ExampleSettings, examples, f"{path}: examples"),
-    )
+@dataclass(frozen=True)
+class _File:
+    """The tables of the file."""
+
+    headsets: Mapping[str, Plan] = field(default_factory=dict)
+    network: Architecture = field(default_factory=Architecture)
+    training: Training = field(default_factory=Training)
+    loss: LossWeights = field(default_factory=LossWeights)
+    examples: ExampleSettings = field(default_factory=ExampleSettings)
+
+
+def read_recipe(path_or_name: str | Path, **training: Any) -> Recipe:
+    """What a TOML file says, or one that comes with the program; keywords come before its [training]."""
+    path = find(path_or_name)
+    table = read_toml(path)
+    with within(path):
+        if isinstance(table.get("training", {}), dict):
+            table["training"] = {**table.get("training", {}), **training}
+        given = read(_File, table)
+        if not given.headsets:
+            raise ConfigurationError("no headsets; there must be [headsets.All] or another")
+        plans = {
+            name: dataclasses.replace(plan, players=plan.players or (name,)) for name, plan in given.headsets.items()
+        }
+        return Recipe(
+            dataclasses.replace(given.network, headsets=tuple(plans)),
+            plans,
+            given.training,
+            given.loss,
+            dataclasses.replace(given.examples, multiplicity=max(plan.multiplicity for plan in plans.values())),
+        )
 
 
 def recipe_of(weights: Weights) -> Recipe:
@@ -129,42 +143,3 @@ def recipe_of(weights: Weights) -> Recipe:
         given = players.get(name, usual.get(name, [name]))
         plans[name] = Plan(given if isinstance(given, str) else tuple(given), multiplicity=1)
     return Recipe(weights.architecture, plans)
-
-
-def _plan(name: str, table: Any, where: str) -> Plan:
-    if not isinstance(table, dict):
-        raise RecipeError(f"{where} is not a table")
-    players = table.get("players", [name])
-    if isinstance(players, str):
-        if players not in (EVERYBODY, THE_BEST):
-            raise RecipeError(f'{where}: players is "all", "top" or a list of names, not {players!r}')
-    elif not (isinstance(players, list) and players and all(isinstance(player, str) for player in players)):
-        raise RecipeError(f"{where}: players is not a list of names")
-    else:
-        players = tuple(players)
-    rest = {key: value for key, value in table.items() if key != "players"}
-    return dataclasses.replace(_read(Plan, rest, where), players=players)
-
-
-def _read(kind: type[T], table: Mapping[str, Any], where: str) -> T:
-    hints = get_type_hints(kind)
-    values: dict[str, Any] = {}
-    for key, value in table.items():
-        if key not in hints:
-            raise RecipeError(f"{where}: there is no {key!r}; there are {', '.join(hints)}")
-        values[key] = _fitting(hints[key], value, f"{where}: {key} = {value!r}")
-    return kind(**values)
-
-
-def _fitting(hint: Any, value: Any, where: str) -> Any:
-    if get_origin(hint) is Literal:
-        if value not in get_args(hint):
-            raise RecipeError(f"{where}: it is one of {', '.join(get_args(hint))}")
-    elif hint is bool:
-        if not isinstance(value, bool):
-            raise RecipeError(f"{where}: it is true or false")
-    elif hint in (int, float):
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if not (whole or (hint is float and isinstance(value, float))) or value < 0 or value != value:
-            raise RecipeError(f"{where}: it must be a {'whole ' if hint is int else ''}number from 0")
-    return value

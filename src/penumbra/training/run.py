@@ -30,7 +30,7 @@ from penumbra.training import saliency
 from penumbra.training.data import Table, Tally, top_players
 from penumbra.training.evaluation import MEASURES, evaluate
 from penumbra.training.examples import split
-from penumbra.training.recipe import Recipe, RecipeError, read_recipe
+from penumbra.training.recipe import Recipe, read_recipe
 from penumbra.training.saliency import SaliencyLog
 from penumbra.training.trainer import CheckpointError, Log, Trainer
 
@@ -293,7 +293,7 @@ def main() -> int:
                 result.save(out / "evaluation")
                 for measure in MEASURES:
                     print(path.stem, measure, {k: round(v, 3) for k, v in result.own(measure).items()}, flush=True)
-    except (ValueError, OSError, RecipeError, CheckpointError) as error:
+    except (ValueError, OSError, CheckpointError) as error:
         print(f"penumbra: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

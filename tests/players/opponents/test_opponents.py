@@ -14,6 +14,7 @@ from reconchess.bots.attacker_bot import QUICK_ATTACKS, AttackerBot
 
 from penumbra import core
 from penumbra.arena.game_loop import play_strictly
+from penumbra.configs.reader import ConfigurationError
 from penumbra.core import Game, StateSet
 from penumbra.players import registry
 from penumbra.players.opponents.attacker import SCRIPTS, Attacker
@@ -23,7 +24,6 @@ from penumbra.players.opponents.openings import OPENINGS
 from penumbra.players.opponents.oracle import Oracle
 from penumbra.players.opponents.piece_clouds import KING, PieceClouds
 from penumbra.players.opponents.random_player import RandomPlayer
-from penumbra.players.opponents.settings import OpponentSettingsError
 from penumbra.players.opponents.tracking_player import TrackingPlayer
 from penumbra.players.opponents.trout import Trout, TroutSettings
 from penumbra.players.penumbra.configuration import Configuration
@@ -413,8 +413,8 @@ def test_an_engine_of_ones_own_is_asked_instead() -> None:
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),
     [
-        ("trout", {"deepness": 3}, "trout has no setting 'deepness'; it has name, engine"),
-        ("trout", {"cap": 100}, "trout has no setting 'cap'"),
+        ("trout", {"deepness": 3}, "trout: there is no 'deepness'; there are name, engine"),
+        ("trout", {"cap": 100}, "trout: there is no 'cap'"),
         ("trout", {"depth": 0}, "trout: depth = 0: it must be a whole number from 1"),
         ("oracle", {"nodes": 2.5}, "nodes = 2.5: it must be a whole number"),
         ("oracle", {"cap": True}, "cap = True: it must be a whole number"),
@@ -428,7 +428,7 @@ def test_an_engine_of_ones_own_is_asked_instead() -> None:
     ],
 )
 def test_bad_settings_are_refused(kind: str, settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(OpponentSettingsError, match=message.replace("(", r"\(")):
+    with pytest.raises(ConfigurationError, match=message.replace("(", r"\(")):
         registry.make_with_settings(kind, 0, settings)
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from penumbra.configs.reader import ConfigurationError
 from penumbra.core import MOVE, SENSE, Infostates, Memory, StateSet
 from penumbra.dsmcp.domain import Floats, Ints
 from penumbra.dsmcp.root_policy import AtRoot, Root, RootPolicy
 from penumbra.dsmcp.settings import PRESETS as PAPER
-from penumbra.dsmcp.settings import SettingsError
-from penumbra.players.penumbra.configuration import ConfigurationError, from_table
+from penumbra.players.penumbra.configuration import from_table
 from penumbra.players.penumbra.presets import DEFAULT, PRESETS
 from penumbra.players.penumbra.root import RootJudgement
 from penumbra.players.penumbra.root.danger import Danger, danger_of
@@ -131,12 +131,15 @@ def test_win_probabilities_of_scores() -> None:
 
 
 def test_bad_root_settings_are_refused_in_one_line() -> None:
-    for change, words in [({"prudence": -1}, "prudence is -1"), ({"reckless": 2}, "reckless is 2")]:
-        with pytest.raises(SettingsError, match=words):
+    for change, words in [
+        ({"prudence": -1}, "prudence = -1: it must be a number from 0"),
+        ({"reckless": 2}, "reckless = 2: it must be a number from 0 to 1"),
+    ]:
+        with pytest.raises(ConfigurationError, match=words):
             RootSettings().replace(**change)
-    with pytest.raises(ConfigurationError, match="there is no root setting 'bravery'"):
+    with pytest.raises(ConfigurationError, match="root: there is no 'bravery'; there are prudence"):
         from_table({"root": {"bravery": 1}})
-    with pytest.raises(ConfigurationError, match="root is not a table"):
+    with pytest.raises(ConfigurationError, match="root = 3: it must be a table"):
         from_table({"root": 3})
     assert from_table({"root": {"prudence": 1.0}}).root_settings().prudence == 1.0
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penumbra.configs.reader import Count, NotNegative
 from penumbra.core import KING_TAKEN, Game, hunt_king
 from penumbra.players.opponents.engine import Actions, Engine
 from penumbra.players.opponents.settings import EngineSettings
@@ -14,8 +15,8 @@ from penumbra.players.opponents.single_board_player import OneBoardPlayer
 
 @dataclass(frozen=True)
 class AggressiveTreeSettings(EngineSettings):
-    hunt: int = 3  # moves to the king that are looked for, the first included
-    caution: float = 0.6  # what a loss of a pawn costs, in moves
+    hunt: Count = 3  # moves to the king that are looked for, the first included
+    caution: NotNegative = 0.6  # what a loss of a pawn costs, in moves
 
 
 class AggressiveTree(OneBoardPlayer[AggressiveTreeSettings]):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from penumbra.configs.reader import OneOf
 from penumbra.players.opponents.settings import OpponentSettings
 from penumbra.players.player import Player
 from penumbra.rbc.actions import PASS, parse_action
@@ -21,9 +23,12 @@ SCRIPTS: dict[str, tuple[int, ...]] = {
 }
 
 
+Script = Annotated[str, OneOf(("random", *SCRIPTS))]
+
+
 @dataclass(frozen=True)
 class AttackerSettings(OpponentSettings):
-    script: str = "random"  # one of SCRIPTS, or any of them, drawn for each game
+    script: Script = "random"  # one of SCRIPTS, or any of them, drawn for each game
 
 
 class Attacker(Player):

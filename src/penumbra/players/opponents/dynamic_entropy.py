@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penumbra import core
+from penumbra.configs.reader import Count, NotNegative, Share
 from penumbra.core import SENSE, Game, ImpossibleObservation, StateSet
 from penumbra.players.opponents.engine import Actions, Engine, tamed
 from penumbra.players.opponents.settings import TrackingSettings
@@ -20,10 +21,10 @@ SENSED = 250  # states that senses are compared on
 
 @dataclass(frozen=True)
 class DynamicEntropySettings(TrackingSettings):
-    candidates: int = 5  # own moves looked into
-    outcomes: int = 2  # of each, drawn with the states they happen in
-    pessimism: float = 0.5  # weight of the replies that are worst for us, a tenth of all; the rest is the mean's
-    uncertainty: float = 12.0  # what a doubling of the states costs, in hundredths of a pawn
+    candidates: Count = 5  # own moves looked into
+    outcomes: Count = 2  # of each, drawn with the states they happen in
+    pessimism: Share = 0.5  # weight of the replies that are worst for us, a tenth of all; the rest is the mean's
+    uncertainty: NotNegative = 12.0  # what a doubling of the states costs, in hundredths of a pawn
 
 
 class DynamicEntropy(TrackingPlayer[DynamicEntropySettings]):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from penumbra.configs.reader import Count
 from penumbra.core import KING_TAKEN, MOVE, Infostates, StateSet, advance
 from penumbra.players.opponents.engine import Actions, Engine, requests
 from penumbra.players.opponents.settings import EngineSettings
@@ -21,8 +22,8 @@ _ENDED = 2000.0  # what a king taken in a playout counts
 
 @dataclass(frozen=True)
 class FullMonteSettings(EngineSettings):
-    playouts: int = 12  # of every move, each with its own random reply
-    plies: int = 5  # of a playout, the move included
+    playouts: Count = 12  # of every move, each with its own random reply
+    plies: Count = 5  # of a playout, the move included
 
 
 class FullMonte(OneBoardPlayer[FullMonteSettings]):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penumbra.configs.reader import Count
 from penumbra.core import START_FEN, StateSet
 from penumbra.players.opponents.engine import Actions, Engine, tamed
 from penumbra.players.opponents.piece_clouds import PAWN, PieceClouds, attackers_of
@@ -23,7 +24,7 @@ PAWNS = 0.5  # how much less a pawn's place counts
 
 @dataclass(frozen=True)
 class LaSalleSettings(EngineSettings):
-    states: int = 30  # boards made for each move
+    states: Count = 30  # boards made for each move
 
 
 class LaSalle(OneBoardPlayer[LaSalleSettings]):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penumbra.players.opponents.engine import Actions, Engine, in_check
-from penumbra.players.opponents.settings import TrackingSettings
+from penumbra.players.opponents.settings import Size, TrackingSettings
 from penumbra.players.opponents.tracking_player import TrackingPlayer
 from penumbra.rbc.sense_partitions import INNER_SQUARES, sense_groups
 
@@ -16,7 +16,7 @@ SENSED = 250  # states that senses are compared on
 
 @dataclass(frozen=True)
 class OracleSettings(TrackingSettings):
-    cap: int = 4_000
+    cap: Size = 4_000
 
 
 class Oracle(TrackingPlayer[OracleSettings]):

@@ -9,7 +9,7 @@ import numpy as np
 
 from penumbra.core import StateSet
 from penumbra.players.opponents.engine import KING_NOW, Actions, Engine, in_check
-from penumbra.players.opponents.settings import TrackingSettings
+from penumbra.players.opponents.settings import Size, TrackingSettings
 from penumbra.players.opponents.tracking_player import TrackingPlayer
 from penumbra.rbc.sense_partitions import INNER_SQUARES, WINDOWS
 
@@ -19,7 +19,7 @@ WORST = 0.1  # the worst case is the mean of this share of boards: one odd board
 
 @dataclass(frozen=True)
 class StockyInferenceSettings(TrackingSettings):
-    boards: int = 500  # kept from turn to turn; `cap` is how many may be drawn from their successors
+    boards: Size = 500  # kept from turn to turn; `cap` is how many may be drawn from their successors
 
 
 class StockyInference(TrackingPlayer[StockyInferenceSettings]):

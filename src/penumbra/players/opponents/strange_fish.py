@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penumbra.configs.reader import NotNegative, Share
 from penumbra.core import Game, StateSet, hunt_king
 from penumbra.players.opponents.engine import Actions, Engine, Scores, requests
-from penumbra.players.opponents.settings import TrackingSettings
+from penumbra.players.opponents.settings import Size, TrackingSettings
 from penumbra.players.opponents.tracking_player import TrackingPlayer, group_means
 from penumbra.rbc.actions import PASS
 from penumbra.rbc.sense_partitions import INNER_SQUARES, sense_groups
@@ -18,19 +20,22 @@ SENSED = 24  # states that senses are compared on
 CHECKED = 4  # moves, and states of each, that are looked at for checks the opponent may miss
 
 
+SensesFor = Literal["scores", "outcome"]
+
+
 @dataclass(frozen=True)
 class StrangeFishSettings(TrackingSettings):
-    worst: float = 0.1  # weight of the worst score; the rest is the mean's
-    sense: str = "scores"  # where the scores are expected to change most, or for the best `outcome` of the next move
-    trust: float = 200.0  # hundredths of a pawn: states better for the opponent weigh more; 0: all the same
-    bonus: float = 30.0  # for a check the opponent may miss, and against a pass
-    cap: int = 3_000
+    worst: Share = 0.1  # weight of the worst score; the rest is the mean's
+    sense: SensesFor = "scores"  # where the scores should change most, or for the best `outcome` of the next move
+    trust: NotNegative = 200.0  # hundredths of a pawn: states better for the opponent weigh more; 0: all the same
+    bonus: NotNegative = 30.0  # for a check the opponent may miss, and against a pass
+    cap: Size = 3_000
 
 
 @dataclass(frozen=True)
 class StrangeFish2Settings(StrangeFishSettings):
-    worst: float = 0.3
-    sense: str = "outcome"
+    worst: Share = 0.3
+    sense: SensesFor = "outcome"
 
 
 class StrangeFish(TrackingPlayer[StrangeFishSettings]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penumbra.configs.reader import Count
 from penumbra.players.opponents.engine import Actions, Engine
 from penumbra.players.opponents.settings import EngineSettings
 from penumbra.players.opponents.single_board_player import OneBoardPlayer
@@ -11,8 +12,8 @@ from penumbra.players.opponents.single_board_player import OneBoardPlayer
 
 @dataclass(frozen=True)
 class TroutSettings(EngineSettings):
-    depth: int = 2
-    nodes: int = 20_000
+    depth: Count = 2
+    nodes: Count = 20_000
 
 
 class Trout(OneBoardPlayer[TroutSettings]):

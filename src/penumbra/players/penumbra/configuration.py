@@ -28,13 +28,22 @@ comes before the file.
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from penumbra.configs.reader import read_toml
-from penumbra.dsmcp.settings import Settings, SettingsError
+from penumbra.configs.reader import (
+    Count,
+    Natural,
+    OneOf,
+    Positive,
+    at_least,
+    checked,
+    from_text,
+    read_toml,
+    within,
+)
+from penumbra.dsmcp.settings import Settings
 from penumbra.network import SCHEME
 from penumbra.players.penumbra.presets import DEFAULT, PRESETS
 from penumbra.players.penumbra.root_settings import RootSettings
@@ -43,20 +52,31 @@ EVALUATORS = ("network", "heuristic")
 DEVICES = ("auto", "cpu", "cpu32", "cuda")
 
 
-class ConfigurationError(ValueError):
-    """A configuration that cannot be used; one line that says where and why."""
+TABLES = ("settings", "root")
+
+
+class _DeviceNames(OneOf):
+    """Those above, and any socket."""
+
+    def allows(self, value: Any) -> bool:
+        return value in DEVICES or (value.startswith(SCHEME) and len(value) > len(SCHEME))
+
+
+EvaluatorName = Annotated[str, OneOf(EVALUATORS)]
+Preset = Annotated[str, OneOf(tuple(PRESETS))]
+Device = Annotated[str, _DeviceNames((*DEVICES, f"{SCHEME}SOCKET"))]
 
 
 @dataclasses.dataclass(frozen=True)
 class Configuration:
     """Everything that can be said about a Penumbra player before a game."""
 
-    preset: str = DEFAULT
-    evaluator: str = "network"
+    preset: Preset = DEFAULT
+    evaluator: EvaluatorName = "network"
     weights: str | None = None
-    device: str = "auto"
-    seconds: float | None = None
-    nodes: int | None = None
+    device: Device = "auto"
+    seconds: Positive | None = None
+    nodes: Count | None = None
     policy: str | None = None
     value: str | None = None
     unrecognised: str | None = None
@@ -64,8 +84,8 @@ class Configuration:
     recognize_as: str = "auto"
     ponder: bool = True
     record: str | None = None
-    cap: int | None = None
-    seed: int | None = None
+    cap: Annotated[int, at_least(1_000)] | None = None
+    seed: Natural | None = None
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     root: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
@@ -93,146 +113,52 @@ class Configuration:
 
 def from_environment(environment: Mapping[str, str]) -> Configuration:
     """What the file named by PENUMBRA_CONFIG says, overridden by the other variables."""
-    values: dict[str, Any] = {}
     path = environment.get("PENUMBRA_CONFIG")
-    if path:
-        values |= _read_file(Path(path))
-    for key in _READERS:
+    values = _read_file(path) if path else {}
+    for key in (field.name for field in dataclasses.fields(Configuration) if field.name not in TABLES):
         text = environment.get(f"PENUMBRA_{key.upper()}")
         if text:
-            values[key] = _checked(key, text, f"PENUMBRA_{key.upper()}={text}")
-    return _whole(values, f"PENUMBRA_CONFIG={path}" if path else "environment")
+            with within(f"PENUMBRA_{key.upper()}={text}"):
+                values[key] = from_text(Configuration, key, text)
+    with within(f"PENUMBRA_CONFIG={path}" if path else "environment"):
+        return _whole(values)
 
 
 def from_file(path: str | Path) -> Configuration:
     """What a TOML file says."""
-    return _whole(_read_file(Path(path)), str(path))
+    values = _read_file(path)
+    with within(path):
+        return _whole(values)
 
 
 def from_table(table: Mapping[str, Any]) -> Configuration:
     """What a table with the same keys says, as one inside another file."""
-    return _whole(_read_table(table), "settings")
+    return _whole(checked(Configuration, table))
 
 
 def to_table(configuration: Configuration) -> dict[str, Any]:
     """The table, with what differs from the defaults, of which `from_table` makes this configuration."""
     plain = Configuration()
     return {
-        field.name: dict(value) if field.name in ("settings", "root") else value
+        field.name: dict(value) if field.name in TABLES else value
         for field in dataclasses.fields(configuration)
         if (value := getattr(configuration, field.name)) != getattr(plain, field.name)
     }
 
 
-def _read_file(path: Path) -> dict[str, Any]:
-    data = read_toml(path, ConfigurationError)
-    try:
-        return _read_table(data)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{path}: {error}") from None
+def _read_file(path: str | Path) -> dict[str, Any]:
+    table = read_toml(path)
+    with within(path):
+        return checked(Configuration, table)
 
 
-def _read_table(data: Mapping[str, Any]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for key, value in data.items():
-        if key in ("settings", "root"):
-            if not isinstance(value, dict):
-                raise ConfigurationError(f"{key} is not a table")
-            values[key] = value
-        elif key in _READERS:
-            values[key] = _checked(key, value, f"{key} = {value}")
-        else:
-            raise ConfigurationError(f"there is no {key!r}; there are {', '.join([*_READERS, 'settings', 'root'])}")
-    return values
-
-
-def _checked(key: str, value: Any, where: str) -> Any:
-    try:
-        return _READERS[key](value)
-    except (ValueError, TypeError) as error:
-        raise ConfigurationError(f"{where}: {error}") from None
-
-
-def _whole(values: Mapping[str, Any], where: str) -> Configuration:
+def _whole(values: Mapping[str, Any]) -> Configuration:
     configuration = Configuration(**values)
-    try:
+    with within("settings"):
         configuration.dsmcp()
+    with within("root"):
         configuration.root_settings()
-    except (SettingsError, TypeError) as error:
-        raise ConfigurationError(f"{where}: {error}") from None
     return configuration
-
-
-def _one_of(names: tuple[str, ...]) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
-        if value not in names:
-            raise ValueError(f"it is one of {', '.join(names)}")
-        return str(value)
-
-    return read
-
-
-def _device(value: Any) -> str:
-    if isinstance(value, str) and value.startswith(SCHEME) and len(value) > len(SCHEME):
-        return value
-    return _one_of((*DEVICES, f"{SCHEME}SOCKET"))(value)
-
-
-def _seconds(value: Any) -> float:
-    try:
-        seconds = math.nan if isinstance(value, bool) else float(value)
-    except (ValueError, TypeError):
-        seconds = math.nan
-    if not (0 < seconds < math.inf):
-        raise ValueError("it must be a number of seconds above 0")
-    return seconds
-
-
-def _count(least: int) -> Callable[[Any], int]:
-    def read(value: Any) -> int:
-        try:
-            number = int(value) if isinstance(value, str) else value
-        except ValueError:
-            number = None
-        if not isinstance(number, int) or isinstance(number, bool) or number < least:
-            raise ValueError(f"it must be a whole number from {least}")
-        return number
-
-    return read
-
-
-def _flag(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    words = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
-    if str(value).lower() not in words:
-        raise ValueError("it is true or false")
-    return words[str(value).lower()]
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("it must be a text")
-    return value
-
-
-_READERS: Mapping[str, Callable[[Any], Any]] = {
-    "preset": _one_of(tuple(PRESETS)),
-    "evaluator": _one_of(EVALUATORS),
-    "weights": _text,
-    "device": _device,
-    "seconds": _seconds,
-    "nodes": _count(1),
-    "policy": _text,
-    "value": _text,
-    "unrecognised": _text,
-    "replies": _text,
-    "recognize_as": _text,
-    "ponder": _flag,
-    "record": _text,
-    "cap": _count(1_000),
-    "seed": _count(0),
-}
 
 
 def headset(recognize_as: str, opponent_name: str, headsets: tuple[str, ...]) -> str | None:
