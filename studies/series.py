@@ -100,7 +100,7 @@ def decisions(player: PenumbraPlayer) -> list[list[Any]]:
     rows = []
     for d, turn in zip(player.decisions, player.turns, strict=True):
         h = d.belief
-        if d.reason != "search" or not hasattr(h, "ancestors"):
+        if d.reason != "search" or h is None:
             rows.append([turn, d.reason, d.states, round(d.seconds, 3)])
             continue
         favourite = bool(d.action == d.actions[d.policy.argmax()])

@@ -25,8 +25,9 @@ from penumbra.players.penumbra.configuration import (
     from_file,
     headset,
 )
+from penumbra.players.penumbra.factory import make_penumbra
 from penumbra.players.penumbra.player import PenumbraPlayer
-from penumbra.players.registry import make, make_penumbra, names
+from penumbra.players.registry import make, names
 from tests.support import ROOT
 from tests.support.rbc_server import Invitation, serving
 
@@ -229,7 +230,7 @@ def test_built_in_players_have_names() -> None:
         assert isinstance(player, PenumbraPlayer) == name.startswith("penumbra")
     tree = make("penumbra:tree", 5)
     assert isinstance(tree, PenumbraPlayer) and tree.settings.m == float("inf") and tree.settings.seed == 5
-    with pytest.raises(ValueError, match="there is no player 'penumbra:forest'; known are random, hunter"):
+    with pytest.raises(ValueError, match="there is no player 'penumbra:forest'; known are penumbra, penumbra:mix"):
         make("penumbra:forest")
 
 

@@ -112,7 +112,7 @@ def test_frames_follow_the_game(demo_file: Path) -> None:
         (["bench", "colours"], "colours"),
         (["bench", "rules", "--seconds", "soon"], "--seconds"),
         (["bench", "rules", "--seconds", "-1"], "--seconds"),
-        (["demo", "--white", "nobody"], "there is no player 'nobody'; known are random, hunter"),
+        (["demo", "--white", "nobody"], "there is no player 'nobody'; known are penumbra, penumbra:mix"),
         (["demo", "--out", "no/such/folder/game.json"], "there is no folder no/such/folder"),
         (["--fast"], "--fast"),
     ],

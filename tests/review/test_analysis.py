@@ -16,9 +16,9 @@ from penumbra.interop.history import read_record, write_record
 from penumbra.players.opponents.hunter import Hunter
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.penumbra.configuration import Configuration
+from penumbra.players.penumbra.factory import make_penumbra
 from penumbra.players.penumbra.recording import belief_marginals, set_marginals
 from penumbra.players.player import play_game
-from penumbra.players.registry import make_penumbra
 from penumbra.rbc.actions import parse_action, parse_square
 from penumbra.review.analysis import analyse_as
 from tests.commands.test_commands import run
