@@ -77,9 +77,13 @@ def test_a_second_run_plays_what_is_missing_and_players_may_come_and_go(tmp_path
 
 
 def test_what_a_game_is_known_by(tmp_path: Path) -> None:
+    fish = Entrant("Fish", kind="trout", settings={"depth": 1, "nodes": 200})
+    tournament = Tournament((fish, *quick().players), 1, "gauntlet")  # in each game one of the players takes its time
     with Archive.create(tmp_path / "games.db") as archive:
-        run(quick(1), archive)
-        for _, game in games_of(quick(1), archive):
+        run(tournament, archive)
+        games = list(games_of(tournament, archive))
+        assert len(games) == 3
+        for _, game in games:
             assert game.source == "tournament"
             assert game.settings["reason"] == "king capture" or game.winner is None
             assert len(game.settings["seconds"]) == 2 and max(game.settings["seconds"]) > 0
