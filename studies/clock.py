@@ -1,4 +1,4 @@
-"""The long matches behind the numbers: `python -m penumbra.arena.evidence`.
+"""The long matches behind the numbers: `PYTHONPATH=src python -m studies.clock`.
 
 Penumbra plays reconchess' Random, Attacker and Trout at ten seconds and half a second a turn. It must never lose on
 time, crash, or ask for what is not allowed, and win nine games of ten against Random; the other rates are what they

@@ -5,7 +5,7 @@ PYTHONPATH=src python -m studies.device [SECONDS]
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 
 import numpy as np
@@ -68,7 +68,10 @@ def expansion(n: int) -> float:
     return best
 
 
-def main(seconds: float) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("seconds", type=float, nargs="?", default=2.0, help="for each measurement")
+    seconds = parser.parse_args().seconds
     device = "cuda" if torch.cuda.is_available() else "cpu"
     all_threads = threads()
     print(f"{device}, {all_threads} threads, core {core.BUILD}")
@@ -89,10 +92,10 @@ def main(seconds: float) -> None:
         for in_flight in (1, 2, 3, 4):
             speed, share, note = measure(evaluator, Settings(b=b, seed=SEED, in_flight=in_flight), seconds)
             print(f"network: {speed:,.0f} nodes/s, python {share:.0%}; {note}", flush=True)
-    row = particles_row(evaluator, 1024)
+    particles_row(evaluator, 1024)  # the first is slower
     row = particles_row(evaluator, 1024)
     print(f"refill of 4,096 particles: {row.value:.2f} s; {row.note}")
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 2.0)
+    main()

@@ -1,4 +1,4 @@
-"""Our kinds against what they imitate: `python -m penumbra.arena.imitations`.
+"""Our kinds against what they imitate: `PYTHONPATH=src python -m studies.imitations`.
 
 Random, Attacker and Trout play reconchess' own. Both Trouts ask Stockfish with the same limit of nodes, so each match
 should come out about even: half of the points must be inside the 95 % interval.

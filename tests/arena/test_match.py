@@ -426,8 +426,11 @@ def test_an_interrupt_ends_the_match_with_what_was_played(tmp_path: Path) -> Non
         (["random", "random", "--config", "nowhere.toml"], "nowhere.toml: cannot be read"),
     ],
 )
-def test_mistakes_are_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
-    result = command("match", *arguments, cwd=tmp_path)
+def test_mistakes_are_one_line(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = penumbra("match", *arguments)
     assert result.returncode not in (0, None)
     assert result.stderr.startswith("penumbra: ") and result.stderr.count("\n") == 1
     assert message in result.stderr

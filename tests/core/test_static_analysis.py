@@ -15,7 +15,7 @@ from penumbra import core
 from penumbra.rbc.actions import sense_window
 from tests.oracles.infostate import listed_actions
 from tests.oracles.positions import random_empty, random_placement
-from tests.oracles.state_set import board_of, state_fen, state_of, successor, taken_move
+from tests.oracles.state_set import State, board_of, state_fen, state_of, successor, taken_move
 from tests.oracles.static_analysis import (
     partition,
     sure_king_captures,
@@ -170,8 +170,13 @@ def test_danger_is_a_share_of_states() -> None:
 
 def leaves_king(board: chess.Board, request: int) -> bool:
     """Can the opponent take the king of the player to move, once it has asked for this?"""
-    after = board_of(successor(board, taken_move(board, move_of_action(request, board.turn))))
-    return bool(king_captures([after])[0])
+    return can_take_king(successor(board, taken_move(board, move_of_action(request, board.turn))))
+
+
+@cache
+def can_take_king(state: State) -> bool:
+    board = board_of(state)
+    return any(takes_king_by(board, request) for request in listed_actions(board))
 
 
 def test_danger_of_what_is_no_move_is_refused() -> None:

@@ -22,7 +22,7 @@ from penumbra.players.penumbra.recording import belief_marginals, set_marginals
 from penumbra.rbc.actions import parse_action, parse_square
 from penumbra.review.analysis import analyse_as
 from tests.support import DATA
-from tests.support.processes import run_penumbra as run
+from tests.support.command_line import penumbra as run
 
 BELIEF = (
     r"^  belief: [\d,]+ particles from [\d,]+ a turn ago, [\d,]+ singletons?, [\d.,]+ rejections each, \d+\.\d\d s$"
@@ -119,7 +119,8 @@ def test_what_is_not_there_is_said(game: GameRecord, options: dict[str, object],
         list(penumbra.analyse(game, nodes=10, **options))  # type: ignore[arg-type]
 
 
-def test_the_command_prints_json_or_text(game_file: Path) -> None:
+def test_the_command_prints_json_or_text(game_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     arguments = ["analyse", str(game_file), "--turn", "2", "--player", "white", "--nodes", "50"]
     data = json.loads(run(*arguments, "--json").stdout)
     assert [step["step"] for step in data] == ["sense", "move"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from penumbra.arena.pool import cores
 from penumbra.network.loading import choose_device
+from penumbra.network.weights import load
 from penumbra.reproduce.experiments import ALL, WHERE, chosen, reproduce
 from penumbra.reproduce.request import OUT, SCALES, ReproductionError, Request, check_scale
 
@@ -33,6 +34,8 @@ def request(
     for name, number in (("workers", workers), ("games", games), ("nodes", nodes)):
         if number is not None and number < 1:
             raise ReproductionError(f"--{name} {number}: it must be at least 1")
+    for path in weights:
+        load(path)  # one that is no such file is refused before games are played for it
     return Request(
         check_scale(scale),
         out / scale,

@@ -1,4 +1,4 @@
-"""Where the opponent does nothing, a won game is won, not repeated until it is a draw."""
+"""Repetition: a won game is won where the opponent does nothing, and moves are counted until a capture."""
 
 from __future__ import annotations
 

@@ -1,0 +1,84 @@
+"""Files of weights: what is saved comes back, what does not fit is refused, what ships says what it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from penumbra.network import loading, weights
+from penumbra.network.model import from_weights
+from penumbra.network.onnx_graph import build
+from penumbra.network.weights import FULL, LITE, WeightsError
+from tests.support.small_networks import some_weights
+
+
+def test_weights_come_back_as_they_went(tmp_path: Path) -> None:
+    given = some_weights()
+    weights.save(given, tmp_path / "w.safetensors")
+    back = weights.load(tmp_path / "w.safetensors")
+    assert back.architecture == given.architecture and back.about["games"] == "none"
+    for name, tensor in given.tensors.items():
+        assert np.abs(back.tensors[name] - tensor).max() < 1e-3
+    assert back.has_auxiliary_heads
+    lean = weights.for_play(back)
+    assert not lean.has_auxiliary_heads
+    weights.save(lean, tmp_path / "lean.safetensors")
+    assert (tmp_path / "lean.safetensors").stat().st_size < (tmp_path / "w.safetensors").stat().st_size
+    network = from_weights(weights.load(tmp_path / "lean.safetensors"))
+    x = torch.zeros(1, 104, 8, 8)
+    assert torch.allclose(
+        network.headset("Top").policy_logits(network.tower(x)),
+        from_weights(back).headset("Top").policy_logits(from_weights(back).tower(x)),
+    )
+
+
+def test_weights_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "w.safetensors"
+    given = some_weights()
+    weights.save(given, path)
+    whole = path.read_bytes()
+    for damaged, message in (
+        (whole[: len(whole) // 2], "cannot be read as weights"),
+        (b"not weights at all", "cannot be read as weights"),
+        (whole.replace(b"penumbra-1", b"penumbra-9"), "not weights of this version"),
+        (whole.replace(b'\\"n_width\\": 12', b'\\"n_width\\": 13'), "does not fit its own header"),
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(WeightsError) as error:
+            weights.load(path)
+        assert message in str(error.value) and str(path) in str(error.value)
+    spoilt = some_weights()
+    for bad in (float("nan"), 1e5):  # which is infinite in half precision
+        spoilt.tensors["tower.0.first.weight"].flat[5] = bad
+        path.unlink(missing_ok=True)
+        with pytest.raises(WeightsError, match=r"tower.0.first.weight holds numbers that are not finite"):
+            weights.save(spoilt, path)
+        assert not path.exists()
+    some = given.tensors["headsets.Top.policy.bias"][:4].astype(np.float16).tobytes()
+    assert whole.count(some) == 1
+    path.write_bytes(whole.replace(some, np.full(4, np.inf, np.float16).tobytes()))
+    with pytest.raises(WeightsError, match=r"headsets.Top.policy.bias holds numbers that are not finite"):
+        weights.load(path)
+    with pytest.raises(WeightsError, match="no weights"):
+        loading.network_evaluator(str(tmp_path / "none"), "cpu", "Top")
+    with pytest.raises(WeightsError, match="no headset 'Human'"):
+        build(given, "Human", "All")
+    if not torch.cuda.is_available():
+        with pytest.raises(WeightsError, match="no CUDA device"):
+            loading.network_evaluator(None, "cuda", "Top")
+
+
+def test_shipped_weights_say_what_they_are() -> None:
+    for path, size in ((LITE, 10_000_000), (FULL, 30_000_000)):
+        given = weights.load(path)
+        assert path.stat().st_size < size
+        assert {"All", "Top", "Trout", "Attacker", "Random"} <= set(given.architecture.headsets)
+        assert int(given.about["games"]) >= 20_000
+        assert set(json.loads(given.about["players"])) == set(given.architecture.headsets)
+        assert 0 < float(given.about["share of the paper's examples"]) <= 1
+    assert "Penumbra" in weights.load(LITE).architecture.headsets
+    assert weights.load(FULL).architecture.n_width == 128 and weights.load(FULL).architecture.n_depth == 10

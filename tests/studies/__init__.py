@@ -1,0 +1,1 @@
+"""The scripts behind figures of the documents."""

@@ -1,0 +1,106 @@
+"""Every study says what it takes, and its smallest run ends as it should."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from penumbra.arena.score import GameResult, Score
+from penumbra.interop.stockfish import find_stockfish
+from penumbra.network.model import from_weights
+from penumbra.network.torch_evaluator import TorchEvaluator
+from penumbra.players.opponents.attacker import SCRIPTS
+from studies import attacks, centipawns, clock, device, imitations, series
+from tests.support import DATA, ROOT
+from tests.support.processes import run_python
+from tests.support.small_networks import some_weights
+
+STUDIES = sorted(path.stem for path in (ROOT / "studies").glob("[a-z]*.py"))
+SERIES = """
+games = 2
+[[arm]]
+name = "Wild"
+kind = "random"
+[[opponent]]
+name = "Hasty"
+kind = "attacker"
+"""
+
+
+@pytest.fixture(autouse=True)
+def threads_restored(restore_threads: None) -> None:
+    """Some studies use one thread."""
+
+
+def arguments(monkeypatch: pytest.MonkeyPatch, *given: str | Path) -> None:
+    monkeypatch.setattr(sys, "argv", ["study", *map(str, given)])
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_says_what_it_takes(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments(monkeypatch, "--help")
+    with pytest.raises(SystemExit) as end:
+        import_module(f"studies.{name}").main()
+    assert end.value.code == 0
+    said = capsys.readouterr().out
+    assert said.startswith("usage: ") and f"python -m studies.{name}" in said
+
+
+def test_attacks_counts_games_by_script(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments(monkeypatch, "--factor", "50", "--nodes", "8", "--seeds", "1")
+    attacks.main()
+    said = capsys.readouterr().out
+    assert said.startswith("factor 50: ") and f" of {len(SCRIPTS)} won" in said
+
+
+def test_centipawns_scores_every_way_to_choose(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if find_stockfish() is None:
+        pytest.skip("Stockfish is not installed")
+    arguments(monkeypatch, DATA / "real_games.jsonl", "--positions", "2", "--seconds", "0.01", "--depth", "1")
+    centipawns.main()
+    first, *rows = capsys.readouterr().out.splitlines()
+    assert "at most two states are possible, in 1 games" in first
+    assert [row.split()[0] for row in rows] == ["played", "network", *["network"] * 3, *["engine"] * 3]
+
+
+def test_clock_keeps_its_games_and_names_what_is_lacking(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments(monkeypatch, "--games", "2", "--player", "random", "--opponents", "random", "--out", tmp_path)
+    assert clock.main() == 0
+    assert "random" in capsys.readouterr().out
+    assert (tmp_path / "random" / "match.json").is_file()
+    assert clock.shortcomings("x", Score([]), 2) == ["x: 2 games are not settled"]
+
+
+def test_device_measures_kernels_and_evaluators() -> None:
+    assert device.kernels(1, 0.01) > 0
+    assert device.evaluations(TorchEvaluator(from_weights(some_weights()), "cpu"), 8, 0.01) > 0
+
+
+def test_imitations_are_even_where_half_of_the_points_is_inside_the_interval() -> None:
+    def score(*winners: str) -> Score:
+        return Score([GameResult(i, True, w, "", "", 1, 1.0, (None, None), b"", 0) for i, w in enumerate(winners)])
+
+    assert imitations.is_even(score("a", "b", "b", "a", "b"))
+    assert not imitations.is_even(score(*"aaaaaaaa"))
+
+
+def test_a_series_goes_on_where_it_was_stopped_and_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan, out = tmp_path / "series.toml", tmp_path / "series.jsonl"
+    plan.write_text(SERIES)
+    command = ("-m", "studies.series", plan, "--out", out, "--workers", "1", "--minutes", "1")
+    for finished in (2, 0):
+        run = run_python(*command, cwd=ROOT)
+        assert (run.returncode, run.stdout) == (0, f"{finished} games finished, 0 stopped\n"), run.stderr
+    games = series.read(out)
+    assert [(game["a"], game["b"], game["game"]) for game in games] == [("Wild", "Hasty", 0), ("Wild", "Hasty", 1)]
+    series.report(games)
+    assert "Wild - Hasty" in capsys.readouterr().out
