@@ -50,9 +50,7 @@ from penumbra.players.penumbra.root_settings import RootSettings
 
 EVALUATORS = ("network", "heuristic")
 DEVICES = ("auto", "cpu", "cpu32", "cuda")
-
-
-TABLES = ("settings", "root")
+TABLES = ("settings", "root")  # keys that no variable has
 
 
 class _DeviceNames(OneOf):
