@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from penumbra import _cpu, core
+from penumbra import core
+from penumbra.core import _cpu
 
 # A random game, its record, and the set of states White holds possible in it, reduced to one line.
 SCRIPT = """

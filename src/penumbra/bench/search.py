@@ -18,7 +18,7 @@ import numpy as np
 
 from penumbra import core
 from penumbra.bench.report import Row
-from penumbra.core import SENSE, Game, Infostates, Memory, NodeTable, Paths, StateSet, threads
+from penumbra.core import SENSE, Context, Game, Infostates, NodeTable, Paths, StateSet, threads
 from penumbra.dsmcp import Settings
 from penumbra.dsmcp.belief import Belief
 from penumbra.dsmcp.domain import Evaluator
@@ -187,11 +187,11 @@ def middle_game(particles: int = 256) -> tuple[Situation, Any]:
         sets[color] = sets[color].apply_move(action_to_code(action), game.last_taken, None)
     ours = sets[True].expand(None, cap=100_000, seed=9)
     # Particles: what the opponent may hold possible, each standing in a state of ours.
-    x = Situation(ours, SENSE, Memory())
+    x = Situation(ours, SENSE, Context())
     truths = Infostates.draw(StateSet(game.fen(), True), particles, SENSE)
-    J = Infostates.draw(sets[False], particles, SENSE, 128, Memory(), SEED, False, truths)
+    J = Infostates.draw(sets[False], particles, SENSE, 128, Context(), SEED, False, truths)
     if not ReconBlindChess().meets(J, x).all():
-        x = Situation(StateSet.from_fens([*ours.fens()[:-1], game.fen()], True), SENSE, Memory())
+        x = Situation(StateSet.from_fens([*ours.fens()[:-1], game.fen()], True), SENSE, Context())
     return x, J
 
 

@@ -241,7 +241,7 @@ class Search(Generic[X, L]):
                 # Evaluate K_t.
                 if s.z < math.inf:
                     d[rows] += path.visits(rows) - s.n_vl > s.z
-                path.lose_virtually(rows)
+                path.add_virtual_loss(rows)
                 legal = domain.legal(K, prune=ours and s.prune_senses)
                 mu, q = yield Request(domain.sigma(K), legal, not ours)
                 if not ours and s.reply_temperature != 1:
