@@ -22,7 +22,7 @@ from penumbra.core import SENSE, Context, Game, Infostates, NodeTable, Paths, St
 from penumbra.dsmcp import Settings
 from penumbra.dsmcp.belief import Belief
 from penumbra.dsmcp.domain import Evaluator
-from penumbra.dsmcp.playouts import Budget, Search
+from penumbra.dsmcp.playouts import Budget, HitRate, Search
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.network.loading import choose_device, network_evaluator
 from penumbra.players.penumbra.presets import DEFAULT, PRESETS
@@ -132,7 +132,10 @@ def measure(evaluator: Evaluator, settings: Settings, seconds: float) -> tuple[f
     speed = (counters.nodes - nodes) / elapsed
     shares = np.array([counters.wait_seconds - waited, meter.kernels, meter.table]) / elapsed
     note = f"b {settings.b}, in flight {settings.in_flight}, {threads()} threads, {len(x.states):,} states; "
-    note += "waiting for the evaluator {:.0%}, kernels {:.0%}, node table {:.0%}".format(*shares)
+    note += "waiting for the evaluator {:.0%}, kernels {:.0%}, node table {:.0%}; ".format(*shares)
+    counters.hit_rate = hits = HitRate()
+    search.run(root, Budget(nodes=1))
+    note += f"{hits.known.sum() / max(hits.met.sum(), 1):.0%} of the nodes met were in the table"
     return speed, 1 - float(shares.sum()), note
 
 
