@@ -61,10 +61,9 @@ SANITIZE_TESTS := $(wildcard tests/core/test_*.py tests/rbc/test_actions.py test
 	tests/dsmcp/test_transcription.py tests/dsmcp/test_belief.py tests/training/test_examples.py \
 	tests/training/test_selfplay.py)
 sanitize: venv
-	@$(CMAKE) -S . -B build-sanitize -DPENUMBRA_SANITIZE=ON -DPENUMBRA_TESTS=ON
+	@$(CMAKE) -S . -B build-sanitize -DPENUMBRA_SANITIZE=ON
 	@$(BIN)/cmake --build build-sanitize
 	@cd src/penumbra && find . -name '*.py' -exec cp --parents {} $(CURDIR)/$(SANITIZED)/penumbra/ \;
-	@if [ -x build-sanitize/native_tests ]; then build-sanitize/native_tests; fi
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	$(BIN)/python .ci/sanitized_tests.py $(SANITIZED) $(SANITIZE_TESTS)
@@ -79,5 +78,5 @@ evidence: venv build
 
 clean:
 	rm -rf build build-sanitize .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks evidence
-	rm -f src/penumbra/*.so src/penumbra/_*.pyi
+	find src/penumbra \( -name '*.so' -o -name '_*.pyi' \) -delete
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -202,7 +202,7 @@ class PhantomTicTacToe:
         some = batch if rows is None else batch.take(rows)
         return np.stack([synopsis(row.own, row.others) for row in some.rows])
 
-    def keys(self, batch: Batch, with_memory: bool) -> Keys:
+    def keys(self, batch: Batch, with_context: bool) -> Keys:
         return np.array([hash(row) & 0xFFFF_FFFF_FFFF_FFFF for row in batch.rows], np.uint64)
 
     def concatenate(self, batches: list[Batch]) -> Batch:

@@ -109,9 +109,9 @@ class NeverTheSame(PhantomTicTacToe):
         self.player = x.player
         return super().root(x, static_analysis)
 
-    def keys(self, batch: Batch, with_memory: bool) -> Keys:
+    def keys(self, batch: Batch, with_context: bool) -> Keys:
         if not batch.rows or batch.rows[0].player == self.player:
-            return super().keys(batch, with_memory)
+            return super().keys(batch, with_context)
         return np.array([hash((-2, next(self.numbers))) & 0xFFFF_FFFF_FFFF_FFFF for _ in batch.rows], np.uint64)
 
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "parallel.h"
+#include "base/parallel.h"
 
 namespace penumbra {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "chess/zobrist.h"
+#include "base/random.h"
 
 namespace penumbra {
 
@@ -77,15 +77,6 @@ void NodeTable::new_decision() {
   ++age_;
 }
 
-void NodeTable::forget(std::uint64_t key, std::span<const std::int32_t> actions) {
-  const std::lock_guard lock(mutex_);
-  for (const std::int32_t action : actions)
-    if (const Entry* entry = find(tag_of(key, action))) {
-      *const_cast<Entry*>(entry) = Entry{};
-      --used_;
-    }
-}
-
 Statistics NodeTable::get(std::uint64_t key, std::int32_t action) const {
   const std::lock_guard lock(mutex_);
   const Entry* const entry = find(tag_of(key, action));
@@ -124,7 +115,7 @@ std::size_t NodeTable::choose(std::uint64_t key, std::span<const std::int32_t> a
       score = std::numeric_limits<double>::max();
     } else {
       const double mean = visited ? s.q / s.n : value;
-      const double worth = (1 - settings.paranoia) * mean + settings.paranoia * (visited ? s.least : value);
+      const double worth = (1 - settings.phi) * mean + settings.phi * (visited ? s.least : value);
       const double explore = settings.rule == Rule::kUcb1 ? std::sqrt(log_n / std::max(s.n, 1.0)) : root_n / (1 + s.n);
       score = worth + settings.c * priors[i] * explore;
     }
@@ -158,10 +149,10 @@ void NodeTable::select(std::span<const std::uint64_t> keys, std::span<const std:
                                     &uniforms[3 * row], settings, visited);
     chosen[row] = actions[first + pick];
     known[row] = visited;
-    if (settings.virtual_loss == 0) continue;
+    if (settings.n_vl == 0) continue;
     Entry& entry = claim(tag_of(keys[row], chosen[row]));
-    entry.n += settings.virtual_loss;
-    entry.q += settings.virtual_loss * settings.virtual_value;
+    entry.n += settings.n_vl;
+    entry.q += settings.n_vl * settings.virtual_value;
   }
 }
 

@@ -1,4 +1,4 @@
-// The statistics of the search: for an information state and an action, how often it was visited, the total of its
+// The statistics of the search: for an information state and an action, N, how often it was visited, Q, the total of its
 // values, and the least of them. Nodes are keys and actions are numbers; no game is known here.
 //
 // The table has a fixed size. An entry lives in a small bucket; when a bucket is full, the least visited entry of the
@@ -16,13 +16,13 @@ namespace penumbra {
 enum class Rule : int { kUcb1 = 0, kAvop = 1 };
 
 struct BanditSettings {
-  double c = 1;         // exploration, on the scale of win probabilities: half of the paper's
-  double m = 1;         // mixing: the policy acts with probability e^(-m n); may be infinite
-  double paranoia = 0;  // phi
+  double c = 1;    // exploration, on the scale of win probabilities: half of the paper's
+  double m = 1;    // mixing: the policy acts with probability e^(-m n); may be infinite
+  double phi = 0;  // paranoia: weight of the least value seen
   Rule rule = Rule::kUcb1;
   bool root = false;           // the root never mixes
   bool visit_all = false;      // actions without visits first, else they count with the node's own value and one visit
-  double virtual_loss = 1;     // n_vl, visits added to the action chosen
+  double n_vl = 1;             // virtual loss: visits added to the action chosen
   double virtual_value = 0.5;  // what each of them counts: 1/2 is the paper's (0 from -1 to 1), 0 a loss
 };
 
@@ -43,10 +43,8 @@ class NodeTable {
  public:
   explicit NodeTable(std::size_t entries);
 
-  std::size_t entries() const { return entries_.size(); }
   std::size_t used() const { return used_; }
   void new_decision();  // entries touched from now on are younger
-  void forget(std::uint64_t key, std::span<const std::int32_t> actions);
 
   Statistics get(std::uint64_t key, std::int32_t action) const;
 

@@ -1,17 +1,20 @@
-// How bytes lie that go through a network: boards of [100][channels], the 64 squares with a border of zeros around them,
-// so that every square has nine neighbours.
+// The layout of what goes into a network and through it. Activations are boards of [100][channels] bytes, the 64 squares
+// with a border of zeros around them, so that every square has nine neighbours.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 namespace penumbra {
+
+constexpr int kInputPlanes = 104;
+
+// Action numbers: 64 senses, 64 x 64 moves by from and to, the pass.
+constexpr int kFirstMove = 64;
+constexpr int kPassMove = 64 + 64 * 64;
 
 constexpr int kSide = 10;               // of the board with its border
 constexpr int kPadded = kSide * kSide;  // squares
 
-// How many go through a convolution while its weights are at hand: the more weights, the more; and the fewer, the more of
-// what is computed stays in the cache.
+// Boards that go through a convolution together. The more there are, the more often weights that were loaded are used; the
+// fewer, the more of the activations stays in the cache.
 constexpr int boards_at_once(int width) { return width == 64 ? 4 : 8; }
 
 constexpr int padded(int square) { return (square / 8 + 1) * kSide + square % 8 + 1; }

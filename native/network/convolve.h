@@ -1,6 +1,7 @@
 // Convolutions of bytes by signed bytes, whose products and sums are exact: 16-bit numbers are multiplied in pairs and added
-// in 32 bits, which AVX2 does in two instructions and AVX-512 VNNI in one. Three by three squares by Winograd's way: of a
-// board's four tiles of 4 x 4 squares each is seen with its border as d, 6 x 6; with the weights g, 3 x 3,
+// in 32 bits, which AVX2 does in two instructions and AVX-512 VNNI in one. 3 x 3 convolutions use Winograd's
+// F(4 x 4, 3 x 3): each of a board's four tiles of 4 x 4 squares is taken with its border as d, 6 x 6; with the weights
+// g, 3 x 3,
 //
 //     V = Bᵀ d B     U = G g Gᵀ     2ᵏ · 9 · (g * d) = Aᵀ (Σ U ⊙ V) A     the sum being over the inputs
 //
@@ -244,7 +245,7 @@ inline void gather_tiles(const Sums* sums, int rows, int stride, const std::int3
     }
 }
 
-// What a convolution works on, the same memory for all of them.
+// Scratch memory, shared by all convolutions of a thread.
 struct Workspace {
   std::vector<std::int16_t> inputs;  // V
   std::vector<Sums> sums;            // Σ U ⊙ V

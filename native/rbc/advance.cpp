@@ -86,7 +86,7 @@ struct SpecialSink {
 };
 
 // Rebuilds a candidate from its parent.
-Side build(const Candidate& candidate, const Side& parent, const Seen& seen) {
+Side build(const Candidate& candidate, const Side& parent, const ObservedMove& seen) {
   if (candidate.from == candidate.to) {
     SpecialSink sink{candidate.from, {}};
     seen.successors(parent, sink);
@@ -101,15 +101,15 @@ Side build(const Candidate& candidate, const Side& parent, const Seen& seen) {
 
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
-// By rank, then by parent. Ranks are spread evenly up to `most`, so that those that begin alike are put together first and
+// By rank, then by parent. Ranks are spread evenly up to `highest`, so that those that begin alike are put together first and
 // little is left to sort.
-void sort_candidates(std::vector<Candidate>& candidates, std::uint64_t most) {
+void sort_candidates(std::vector<Candidate>& candidates, std::uint64_t highest) {
   const auto comes_first = [](const Candidate& a, const Candidate& b) {
     return a.rank != b.rank ? a.rank < b.rank : a.parent < b.parent;
   };
   constexpr int kBits = 9;
   if (candidates.size() > 4 << kBits) return std::sort(candidates.begin(), candidates.end(), comes_first);
-  const int shift = std::max(0, static_cast<int>(std::bit_width(most)) - kBits);
+  const int shift = std::max(0, static_cast<int>(std::bit_width(highest)) - kBits);
   std::array<std::uint16_t, (1 << kBits) + 1> places{};  // where those with each beginning go
   for (const Candidate& c : candidates) ++places[(c.rank >> shift) + 1];
   for (int i = 0; i < 1 << kBits; ++i) places[i + 1] += places[i];
@@ -125,9 +125,9 @@ void sort_candidates(std::vector<Candidate>& candidates, std::uint64_t most) {
   candidates.swap(sorted);
 }
 
-// A uniform draw of at most `limit` distinct successors of `parents`, `truth` always among them. Returns how many.
-int draw_successors(std::span<const Side> parents, const Seen& seen, const Side& truth, int limit, std::uint64_t salt,
-                    Side* out) {
+// A uniform draw of at most `ell` distinct successors of `parents`, `truth` always among them. Returns how many.
+int draw_successors(std::span<const Side> parents, const ObservedMove& seen, const Side& truth, int ell,
+                    std::uint64_t salt, Side* out) {
   static thread_local std::vector<Candidate> candidates;
   RankSink sink(salt, candidates);
   const auto visit = [&](std::size_t first, std::size_t last, std::size_t stride) {
@@ -136,13 +136,13 @@ int draw_successors(std::span<const Side> parents, const Seen& seen, const Side&
       seen.successors(parents[i], sink);
     }
   };
-  // A few parents tell how many successors there are, and so below which rank about two and a half times the limit of
-  // them lie: enough to find `limit` distinct ones nearly always.
+  // A few parents tell how many successors there are, and so below which rank about two and a half times `ell` of
+  // them lie: enough to find `ell` distinct ones nearly always.
   const std::size_t stride = std::max<std::size_t>(1, parents.size() / 8);
   candidates.clear();
   visit(0, parents.size(), stride);
   const double expected = static_cast<double>(sink.generated) * static_cast<double>(stride);
-  double share = expected > 0 ? 2.5 * limit / expected : 1;
+  double share = expected > 0 ? 2.5 * ell / expected : 1;
   const std::uint64_t truth_rank = salted(truth.hash, salt);
   std::size_t distinct;
   do {
@@ -153,9 +153,9 @@ int draw_successors(std::span<const Side> parents, const Seen& seen, const Side&
     const auto same = [](const Candidate& a, const Candidate& b) { return a.rank == b.rank; };
     distinct = static_cast<std::size_t>(std::unique(candidates.begin(), candidates.end(), same) - candidates.begin());
     share *= 2;
-  } while (distinct < static_cast<std::size_t>(limit) && sink.threshold != kAll);
+  } while (distinct < static_cast<std::size_t>(ell) && sink.threshold != kAll);
 
-  const int kept = static_cast<int>(std::min<std::size_t>(distinct, limit));
+  const int kept = static_cast<int>(std::min<std::size_t>(distinct, ell));
   bool found = false;
   for (int i = 0; i < kept; ++i) {
     out[i] = build(candidates[i], parents[candidates[i].parent], seen);
@@ -166,14 +166,14 @@ int draw_successors(std::span<const Side> parents, const Seen& seen, const Side&
 }
 
 // Keeps the truth and the lowest ranks.
-int cut_states(Side* states, int n, int limit, const Side& truth, std::uint64_t salt) {
-  if (n <= limit) return n;
-  std::nth_element(states, states + limit - 1, states + n,
+int cut_states(Side* states, int n, int ell, const Side& truth, std::uint64_t salt) {
+  if (n <= ell) return n;
+  std::nth_element(states, states + ell - 1, states + n,
                    [&](const Side& a, const Side& b) { return salted(a.hash, salt) < salted(b.hash, salt); });
-  for (int i = 0; i < limit; ++i)
-    if (states[i] == truth) return limit;
-  states[limit - 1] = truth;
-  return limit;
+  for (int i = 0; i < ell; ++i)
+    if (states[i] == truth) return ell;
+  states[ell - 1] = truth;
+  return ell;
 }
 
 // Drops repeated states, keeping the order.
@@ -193,13 +193,13 @@ int drop_repeats(Side* states, int n) {
   return kept;
 }
 
-// A row of a batch on its way into a row of the next one.
-struct Passage {
+// One row of a batch and the row of the next batch that it becomes.
+struct RowTransition {
   const Infostates& from;
   int row;
   Infostates& to;
   int at;
-  int limit;
+  int ell;
   std::uint64_t salt;
 
   const Side& own() const { return from.own[row]; }
@@ -207,20 +207,20 @@ struct Passage {
   // Everything but the states.
   void copy_head() const {
     to.own[at] = from.own[row];
-    to.memories[at] = from.memories[row];
+    to.contexts[at] = from.contexts[row];
     to.players[at] = from.players[row];
     to.turns[at] = from.turns[row];
     to.steps[at] = from.steps[row];
   }
   void store(Side* states, int n, const Side& truth) const {
-    n = cut_states(states, n, limit, truth, salt);
+    n = cut_states(states, n, ell, truth, salt);
     std::copy_n(states, n, to.members(at));
     to.counts[at] = n;
   }
   // The row as it was, but for the cut.
   void copy(const Side& truth) const {
     copy_head();
-    if (from.counts[row] <= limit) {
+    if (from.counts[row] <= ell) {
       std::copy_n(from.members(row), from.counts[row], to.members(at));
       to.counts[at] = from.counts[row];
       return;
@@ -233,17 +233,12 @@ struct Passage {
 
   // The actor keeps the states that show what the truth does.
   void sense_as_actor(Square center, const Side& truth) const {
-    Bitboard want[3];
-    truth.visible(want);
-    const Bitboard mask = mirror(window(center));
+    const SenseResult result(center, truth);
     static thread_local std::vector<Side> kept;
     kept.resize(from.counts[row]);
     int n = 0;
-    for (const Side& side : from.states(row)) {
-      Bitboard seen[3];
-      side.visible(seen);
-      if ((((seen[0] ^ want[0]) | (seen[1] ^ want[1]) | (seen[2] ^ want[2])) & mask) == 0) kept[n++] = side;
-    }
+    for (const Side& side : from.states(row))
+      if (result.matches(side)) kept[n++] = side;
     copy_head();
     store(kept.data(), n, truth);
     to.steps[at] = static_cast<std::uint8_t>(Step::kMove);
@@ -272,16 +267,16 @@ struct Passage {
     copy_head();
     store(kept.data(), n, other_after);
     to.own[at] = own_after;
-    to.memories[at].moved(outcome, remembered);
+    to.contexts[at].moved(outcome, remembered);
     turn();
   }
   // The other player holds possible whatever the actor could have done that looks like this.
   void move_as_other(const Outcome& outcome, const Side& own_after, const Side& other_after) const {
-    const Seen seen{Obstacles::of(own()), outcome.capture};
+    const ObservedMove seen{Obstacles::of(own()), outcome.capture};
     copy_head();
     to.own[at] = own_after;
-    to.memories[at].opponent_moved(outcome.capture == kNoSquare ? kNoSquare : mirror(outcome.capture));
-    to.counts[at] = draw_successors(from.states(row), seen, other_after, limit, salt, to.members(at));
+    to.contexts[at].opponent_moved(outcome.capture == kNoSquare ? kNoSquare : mirror(outcome.capture));
+    to.counts[at] = draw_successors(from.states(row), seen, other_after, ell, salt, to.members(at));
     turn();
   }
 
@@ -320,64 +315,63 @@ void check_row(const Infostates& actor, const Infostates& other, int row, Action
     refuse(row, "action " + std::to_string(action) + " is not legal");
 }
 
-int widest(std::span<const int> limits, const char* whose, int rows) {
-  if (static_cast<int>(limits.size()) != rows)
-    throw std::invalid_argument(std::string("there are ") + std::to_string(limits.size()) + " limits of the " + whose +
-                                " for " + std::to_string(rows) + " rows");
-  int most = 1;
+// The largest ell of a batch, once all of them are checked; `name` is that of the argument.
+int largest_ell(std::span<const int> ells, const std::string& name, int rows) {
+  if (static_cast<int>(ells.size()) != rows)
+    throw std::invalid_argument(name + " has " + std::to_string(ells.size()) + " numbers for " + std::to_string(rows) +
+                                " rows");
+  int largest = 1;
   for (int row = 0; row < rows; ++row) {
-    if (limits[row] < 1)
-      refuse(row, std::string("the limit of the ") + whose + " is " + std::to_string(limits[row]) +
-                      "; it must be at least one");
-    most = std::max(most, limits[row]);
+    if (ells[row] < 1) refuse(row, name + " is " + std::to_string(ells[row]) + "; it must be at least one");
+    largest = std::max(largest, ells[row]);
   }
-  return most;
+  return largest;
 }
 
 }  // namespace
 
 Advanced advance(const Infostates& actor, const Infostates& other, std::span<const int> actions,
-                 std::span<const int> actor_limits, std::span<const int> other_limits, const Cut& cut) {
+                 std::span<const int> actor_ell, std::span<const int> other_ell, const Cut& cut) {
   const int rows = actor.size();
   if (other.size() != rows || static_cast<int>(actions.size()) != rows)
     throw std::invalid_argument("batches differ in length: " + std::to_string(rows) + " actors, " +
                                 std::to_string(other.size()) + " others, " + std::to_string(actions.size()) +
                                 " actions");
-  Advanced out{Infostates(rows, widest(actor_limits, "actor", rows)),
-               Infostates(rows, widest(other_limits, "other player", rows)), std::vector<std::uint8_t>(rows, 0)};
+  Advanced out{Infostates(rows, largest_ell(actor_ell, "actor_ell", rows)),
+               Infostates(rows, largest_ell(other_ell, "other_ell", rows)), std::vector<std::uint8_t>(rows, 0)};
   for_each_row(rows, [&](int row) {
     check_row(actor, other, row, actions[row]);
     const Side& own = actor.own[row];
     const Side& others = other.own[row];
-    const Passage acts{actor, row, out.actor, row, actor_limits[row], cut.row_salt(row, 0)};
-    const Passage watches{other, row, out.other, row, other_limits[row], cut.row_salt(row, 1)};
+    const RowTransition actor_row{actor, row, out.actor, row, actor_ell[row], cut.row_salt(row, 0)};
+    const RowTransition other_row{other, row, out.other, row, other_ell[row], cut.row_salt(row, 1)};
     if (actions[row] < kMoveBase) {
-      acts.sense_as_actor(actions[row], others);
-      watches.sense_as_other(own);
+      actor_row.sense_as_actor(actions[row], others);
+      other_row.sense_as_other(own);
       return;
     }
     const Move request = move_of(actions[row]);
     const Played played(own, others, request);
     if (played.takes_king) {
       out.ended[row] = 1;
-      acts.copy(others);
-      watches.copy(own);
+      actor_row.copy(others);
+      other_row.copy(own);
       return;
     }
-    acts.move_as_actor(request, played.outcome, played.mover, played.other);
-    watches.move_as_other(played.outcome, played.other, played.mover);
+    actor_row.move_as_actor(request, played.outcome, played.mover, played.other);
+    other_row.move_as_other(played.outcome, played.other, played.mover);
   });
   return out;
 }
 
 Infostates advance_particles(const Infostates& particles, std::span<const std::int64_t> rows, const StateSet& set,
-                             Step step, std::span<const int> actions, int limit, const Cut& cut) {
+                             Step step, std::span<const int> actions, int ell, const Cut& cut) {
   const int n = static_cast<int>(rows.size());
   if (actions.size() != rows.size())
     throw std::invalid_argument("there are " + std::to_string(actions.size()) + " actions for " + std::to_string(n) +
                                 " rows");
   particles.check_rows(rows);
-  Infostates out(n, limit);
+  Infostates out(n, ell);
   const bool owner_acts = set.turn() == set.owner();
   const Side& owner = set.own();
   for_each_row(n, [&](int i) {
@@ -389,16 +383,16 @@ Infostates advance_particles(const Infostates& particles, std::span<const std::i
     if (particles.find(row, owner) < 0 || !set.contains(own)) refuse(row, "the particle does not meet the set");
     const Side& actor = owner_acts ? owner : own;
     if (!is_legal(actor, step, actions[i])) refuse(row, "action " + std::to_string(actions[i]) + " is not legal");
-    const Passage passage{particles, row, out, i, limit, cut.row_salt(i, owner_acts)};
+    const RowTransition transition{particles, row, out, i, ell, cut.row_salt(i, owner_acts)};
     if (actions[i] < kMoveBase)
-      return owner_acts ? passage.sense_as_other(owner) : passage.sense_as_actor(actions[i], owner);
+      return owner_acts ? transition.sense_as_other(owner) : transition.sense_as_actor(actions[i], owner);
     const Move request = move_of(actions[i]);
     const Played played(actor, owner_acts ? own : owner, request);
-    if (played.takes_king) return passage.copy(owner);
+    if (played.takes_king) return transition.copy(owner);
     if (owner_acts) {
-      passage.move_as_other(played.outcome, played.other, played.mover);
+      transition.move_as_other(played.outcome, played.other, played.mover);
     } else {
-      passage.move_as_actor(request, played.outcome, played.mover, played.other);
+      transition.move_as_actor(request, played.outcome, played.mover, played.other);
     }
   });
   return out;

@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "parallel.h"
-#include "rbc/buffer.h"
-#include "rbc/hash_index.h"
+#include "base/buffer.h"
+#include "base/hash_index.h"
+#include "base/parallel.h"
 #include "rbc/state_set.h"
 #include "rbc/successors.h"
 
@@ -107,14 +107,14 @@ class SpareChunks {
   static void give(std::vector<Chunk>&& chunks) {
     std::size_t bytes = 0;
     for (const Chunk& chunk : chunks) bytes += chunk.nbytes();
-    if (bytes > kMost) return;
+    if (bytes > kMaxBytes) return;
     SpareChunks& spare = shared();
     const std::lock_guard lock(spare.mutex_);
     spare.chunks_.swap(chunks);
   }
 
  private:
-  static constexpr std::size_t kMost = std::size_t{256} << 20;  // beyond it, keeping them has not paid
+  static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;  // beyond it, keeping them has not paid
 
   static SpareChunks& shared() {
     static SpareChunks spare;
@@ -128,9 +128,9 @@ class SpareChunks {
 class Collector {
  public:
   // `expected` successors only size the work: a few thousand are collected at once, on one core.
-  Collector(std::size_t expected, const Limit& limit)
-      : salt_(scramble(limit.seed + 0x9E3779B97F4A7C15ULL)), cap_(limit.cap), keep_(limit.keep), expected_(expected) {
-    while (bits_ < kMostBits && (expected >> bits_) > kPerPartition) ++bits_;
+  Collector(std::size_t expected, const Cap& cap)
+      : salt_(scramble(cap.seed + 0x9E3779B97F4A7C15ULL)), cap_(cap.states), keep_(cap.keep), expected_(expected) {
+    while (bits_ < kMaxBits && (expected >> bits_) > kPerPartition) ++bits_;
     partitions_.resize(std::size_t{1} << bits_);
   }
 
@@ -181,7 +181,7 @@ class Collector {
   template <class Successors>
   void run_in_shares(const Buffer<Side>& parents, const Successors& successors) {
     int bits = 0;  // rounds cost time and large ones cost memory, so both grow
-    while (bits < std::min(bits_, HashShare::kMostBits) && (expected_ >> bits) > (kPerRound << bits)) ++bits;
+    while (bits < std::min(bits_, HashShare::kMaxBits) && (expected_ >> bits) > (kPerRound << bits)) ++bits;
     const std::size_t rounds = std::size_t{1} << bits;
     Buffer<Side> all;
     for (std::size_t r = 0; r < rounds; ++r) {
@@ -235,8 +235,8 @@ class Collector {
   void gather(std::size_t partition, Buffer<Side>& members) const {
     std::size_t coming = 0;
     for (const Chunk& chunk : chunks_) coming += chunk.count(partition);
-    static thread_local HashIndex own;  // stays in the cache from partition to partition
-    HashIndex& index = own;
+    static thread_local SideIndex own;  // stays in the cache from partition to partition
+    SideIndex& index = own;
     index.build(members, members.size() + coming * 5 / 8);
     members.reserve(members.size() + coming / 2);
     for (const Chunk& chunk : chunks_)
@@ -247,10 +247,10 @@ class Collector {
   // up in one piece.
   void gather_behind(Buffer<Side>& all, int bits) {
     const std::size_t parts = std::size_t{1} << bits;
-    std::size_t most = all.size();
+    std::size_t room = all.size();
     for (const Chunk& chunk : chunks_)
-      for (std::size_t p = 0; p < parts; ++p) most += chunk.count(p);
-    all.reserve(most);
+      for (std::size_t p = 0; p < parts; ++p) room += chunk.count(p);
+    all.reserve(room);
     std::vector<std::atomic<std::size_t>> starts(parts + 1);
     starts[0].store(all.size(), std::memory_order_relaxed);
     for (std::size_t p = 1; p <= parts; ++p) starts[p].store(kUnknown, std::memory_order_relaxed);
@@ -291,7 +291,7 @@ class Collector {
     });
   }
 
-  static constexpr int kMostBits = 12;
+  static constexpr int kMaxBits = 12;
   static constexpr std::size_t kPerPartition = 1 << 15;                 // successors, about half of them distinct
   static constexpr std::size_t kPerRound = std::size_t{1} << 21;        // 64 MiB, in one round
   static constexpr std::size_t kPerCappedRound = std::size_t{1} << 24;  // every round takes up all partitions again

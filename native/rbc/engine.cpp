@@ -4,8 +4,8 @@
 #include <array>
 #include <unordered_set>
 
+#include "base/parallel.h"
 #include "chess/attacks.h"
-#include "parallel.h"
 
 namespace penumbra {
 
@@ -77,7 +77,7 @@ class Searcher {
     if (can_take_king(mover, other, obstacles)) return kKingTaken - ply;
     if (depth <= 0 || left_ <= 0) return quiesce(mover, other, alpha, beta, ply, kQuietPlies);
     --left_;
-    Candidate list[kMostMoves];
+    Candidate list[kMaxMoves];
     const int n = generate(mover, other, obstacles, false, list);
     int best = -kInfinity;
     for (int i = 0; i < n; ++i) {
@@ -93,7 +93,7 @@ class Searcher {
   }
 
  protected:
-  static constexpr int kMostMoves = 256;
+  static constexpr int kMaxMoves = 256;
   static constexpr int kQuietPlies = 8;
 
   int quiesce(const Side& mover, const Side& other, int alpha, int beta, int ply, int plies) {
@@ -103,7 +103,7 @@ class Searcher {
     int best = evaluate(mover, other);
     if (best >= beta || plies == 0) return best;
     alpha = std::max(alpha, best);
-    Candidate list[kMostMoves];
+    Candidate list[kMaxMoves];
     const int n = generate(mover, other, obstacles, true, list);
     for (int i = 0; i < n; ++i) {
       pick(list, i, n);
@@ -128,7 +128,7 @@ class Searcher {
     for (const Outcome& o : outcomes) {
       const bool promotes = promotion_of(o.taken) == kQueen;
       if (captures_only && o.capture == kNoSquare && !promotes) continue;
-      if (n == kMostMoves) break;
+      if (n == kMaxMoves) break;
       const int mine = mover.kind_at(from_of(o.taken));
       int order = kTables[mine][to_of(o.taken)] - kTables[mine][from_of(o.taken)];
       if (o.capture != kNoSquare) order += 1000 + 10 * kWorth[other.kind_at(mirror(o.capture))] - kWorth[mine];
@@ -176,10 +176,10 @@ class SelectiveSearcher : public Searcher {
       const int score = -search(rest, next, depth - 1 - kPassReduction, -beta, 1 - beta, ply + 1, true);
       if (score >= beta) return std::min(score, kFar);
     }
-    Candidate list[kMostMoves];
+    Candidate list[kMaxMoves];
     const int n = generate(mover, other, obstacles, false, list);
     if (n == 0) return evaluate(mover, other);
-    Move(&killers)[2] = killers_[std::min(ply, kMostPlies - 1)];
+    Move(&killers)[2] = killers_[std::min(ply, kMaxPlies - 1)];
     for (int i = 0; i < n; ++i) {
       const Outcome& o = list[i].outcome;
       if (known && o.taken == entry.best) list[i].order = kInfinity;
@@ -230,7 +230,7 @@ class SelectiveSearcher : public Searcher {
     int best = standing;
     if (best >= beta || plies == 0) return best;
     alpha = std::max(alpha, best);
-    Candidate list[kMostMoves];
+    Candidate list[kMaxMoves];
     const int n = generate(mover, other, obstacles, true, list);
     for (int i = 0; i < n; ++i) {
       pick(list, i, n);
@@ -264,7 +264,7 @@ class SelectiveSearcher : public Searcher {
   static constexpr int kPositional = 150;  // hundredths of a pawn that a capture may be worth beside its piece
   static constexpr int kLateMoves = 4;
   static constexpr int kKillerOrder = 500;
-  static constexpr int kMostPlies = 32;
+  static constexpr int kMaxPlies = 32;
 
   // Kings are taken so many plies from here, not from the root.
   static std::int16_t to_table(int score, int ply) {
@@ -273,7 +273,7 @@ class SelectiveSearcher : public Searcher {
   static int from_table(int score, int ply) { return score > kFar ? score - ply : score < -kFar ? score + ply : score; }
 
   std::vector<Entry> table_;
-  Move killers_[kMostPlies][2] = {};
+  Move killers_[kMaxPlies][2] = {};
 };
 
 }  // namespace
@@ -362,7 +362,7 @@ std::vector<std::int32_t> state_values(const Side& own, std::span<const Side> op
   return values;
 }
 
-Hunt hunt_king(const Side& mover, const Side& other, int most) {
+Hunt hunt_king(const Side& mover, const Side& other, int max_moves) {
   struct Node {
     Side side, rest;
     Move first;
@@ -370,14 +370,14 @@ Hunt hunt_king(const Side& mover, const Side& other, int most) {
   std::vector<Node> front = {{mover, other, kPass}};
   std::unordered_set<std::uint64_t> seen;
   std::vector<Outcome> outcomes;
-  for (int moves = 1; moves <= most; ++moves) {
+  for (int moves = 1; moves <= max_moves; ++moves) {
     std::vector<Node> next_front;
     for (const Node& node : front) {
       list_outcomes(node.side, Obstacles::of(node.rest), outcomes);
       for (const Outcome& o : outcomes) {
         const Move way = moves == 1 ? o.taken : node.first;
         if (o.capture != kNoSquare && (node.rest.king() & bit(mirror(o.capture)))) return {moves, way};
-        if (moves == most) continue;
+        if (moves == max_moves) continue;
         Node next{node.side, node.rest, way};
         play(next.side, next.rest, o);
         next.side.unmark_pawn();  // the opponent passes

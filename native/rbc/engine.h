@@ -1,6 +1,6 @@
 // A small search for positions of reconnaissance blind chess: alpha-beta with quiescence over the moves that can really
-// be taken, where there is no check and a captured king ends the game. It sees one world state whole; what is made of
-// many states is the players' business. Scores are hundredths of a pawn for the player to move.
+// be taken, where there is no check and a captured king ends the game. It searches one world state, fully visible; the
+// players combine the scores of many states. Scores are hundredths of a pawn for the player to move.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,12 @@ std::vector<std::int32_t> score_requests(const Side& own, std::span<const Side> 
 std::vector<std::int32_t> state_values(const Side& own, std::span<const Side> opponents, bool owner_to_move,
                                        const EngineLimits& limits);
 
-// The fewest own moves that take the king if the opponent only passes, at most `most`, and the first of them; 0 moves if
+// The fewest own moves that take the king if the opponent only passes, at most `max_moves`, and the first of them; 0 moves if
 // it takes more.
 struct Hunt {
   int moves = 0;
   Move first = kPass;
 };
-Hunt hunt_king(const Side& mover, const Side& other, int most);
+Hunt hunt_king(const Side& mover, const Side& other, int max_moves);
 
 }  // namespace penumbra

@@ -1,11 +1,10 @@
 #include "rbc/examples.h"
 
-#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
 
-#include "parallel.h"
+#include "base/parallel.h"
 #include "rbc/static_analysis.h"
 #include "rbc/synopsis.h"
 
@@ -15,19 +14,19 @@ namespace {
 
 constexpr int kSoon = 5;
 
-// One player's side of a replay: its set, and one memory for each of the draws, since each draw remembers its own.
-class Watcher {
+// One player's side of a replay: its set, and one context for each of the draws, since each draw remembers its own.
+class PlayerReplay {
  public:
-  Watcher(const World& start, bool color, const ExampleSettings& settings, std::uint64_t seed)
-      : color_(color), settings_(settings), random_(seed), set_(start, color), memories_(settings.multiplicity) {}
+  PlayerReplay(const World& start, bool color, const ExampleSettings& settings, std::uint64_t seed)
+      : color_(color), settings_(settings), random_(seed), set_(start, color), contexts_(settings.multiplicity) {}
 
   // Before the sense of this turn; the true opposing pieces decide what it will show.
   void begin_turn(bool opponent_has_moved, Square capture, int sense, const Side& truth) {
-    for (Memory& memory : memories_) memory.opponent_moved(capture);
+    for (Context& context : contexts_) context.opponent_moved(capture);
     before_.reset();
-    const Limit cap{settings_.cap, random_.next(), &truth};
-    const Limit sample{settings_.cap, random_.next(),
-                       nullptr};  // not less: its size is told, and forced wins are sought in it
+    const Cap cap{settings_.cap, random_.next(), &truth};
+    // Not less than the cap: its size is told, and forced wins are sought in it.
+    const Cap sample{settings_.cap, random_.next(), nullptr};
     if (!opponent_has_moved) {
       before_.emplace(set_.sample(set_.size(), 0));
       after_.emplace(set_.sample(set_.size(), 0));
@@ -38,7 +37,7 @@ class Watcher {
       before_.emplace(std::move(before));
       after_.emplace(std::move(after));
     }
-    if (!opponent_has_moved && sense != kNoSense) after_.emplace(filtered(*after_, sense, truth));
+    if (!opponent_has_moved && sense != kNoSense) after_.emplace(after_->filter_sense(sense, truth));
   }
 
   void sense_examples(const Game& game, int sense, int ply, Examples& out) {
@@ -50,38 +49,30 @@ class Watcher {
   }
 
   void moved(Move request, const Outcome& outcome, bool ended) {
-    for (int m = 0; m < settings_.multiplicity; ++m) memories_[m].moved(outcome, remembered_[m].planes);
+    for (int m = 0; m < settings_.multiplicity; ++m) contexts_[m].moved(outcome, remembered_[m].planes);
     if (!ended) set_ = after_->apply_move(request, outcome);
   }
 
   // Had this player a forced win with what it knew, at one of the two steps of this turn?
   bool could_win() const {
     const StateSet& before = before_ ? *before_ : *after_;  // a sense that was skipped could have been made
-    if (before.complete() && sure_sense(before.own(), all(before)) != kNoAction) return true;
-    return after_->complete() && sure_capture(after_->own(), all(*after_)) != kNoAction;
+    if (before.complete() && sure_sense(before.own(), before.states()) != kNoAction) return true;
+    return after_->complete() && sure_capture(after_->own(), after_->states()) != kNoAction;
   }
 
  private:
-  static std::span<const Side> all(const StateSet& set) { return {set.members().data(), set.size()}; }
-
-  static StateSet filtered(const StateSet& set, Square center, const Side& truth) {
-    std::vector<int> contents;
-    for (const Square s : window_squares(center, set.owner())) contents.push_back(content_at(set.own(), truth, s));
-    return set.filter_sense(center, contents);
-  }
-
   void write(const StateSet& set, const Game& game, Step step, Action action, int ply, Examples& out) {
     static thread_local std::vector<Action> legal;
     game.legal_actions(legal);
     Bitboard planes[kPlanes];
     for (int m = 0; m < settings_.multiplicity; ++m) {
       // A set that fits is the same in every draw; only what is remembered differs.
-      const bool whole = set.size() <= static_cast<std::size_t>(settings_.limit);
+      const bool whole = set.size() <= static_cast<std::size_t>(settings_.ell);
       if (m == 0 || !whole) {
-        const Infostates drawn = draw(set, 1, settings_.limit, step, memories_[m], {random_.next(), false}, nullptr);
+        const Infostates drawn = draw(set, 1, settings_.ell, step, contexts_[m], {random_.next(), false}, nullptr);
         synopsis(drawn.view(0), planes);
       } else {
-        std::memcpy(planes + 86, memories_[m].previous, sizeof memories_[m].previous);
+        std::memcpy(planes + 86, contexts_[m].previous, sizeof contexts_[m].previous);
       }
       if (step == Step::kMove)
         std::memcpy(remembered_[m].planes, planes + kFirstRemembered, sizeof remembered_[m].planes);
@@ -109,7 +100,7 @@ class Watcher {
   Random random_;
   StateSet set_;                            // after the own last move
   std::optional<StateSet> before_, after_;  // the sense of this turn; `before_` only where there was one
-  std::vector<Memory> memories_;
+  std::vector<Context> contexts_;
   std::vector<Remembered> remembered_ = std::vector<Remembered>(settings_.multiplicity);
 };
 
@@ -136,24 +127,24 @@ void write_results(const GameRecord& record, int index, bool missed, std::size_t
 void walk(const GameRecord& record, int index, const ExampleSettings& settings, Examples& out) {
   Game game(record.start_fen, 0, 0);
   Random seeds(scramble(settings.seed) ^ record.hash());
-  Watcher watchers[2] = {Watcher(game.world(), kBlack, settings, seeds.next()),
-                         Watcher(game.world(), kWhite, settings, seeds.next())};
+  PlayerReplay players[2] = {PlayerReplay(game.world(), kBlack, settings, seeds.next()),
+                             PlayerReplay(game.world(), kWhite, settings, seeds.next())};
   bool missed = false;
   out.legal_offsets.push_back(0);
   for (std::size_t ply = 0; ply < record.turns.size(); ++ply) {
     const Turn& turn = record.turns[ply];
-    Watcher& watcher = watchers[game.turn()];
+    PlayerReplay& player = players[game.turn()];
     const bool color = game.turn(), loser = record.winner && *record.winner != color;
     const int number = static_cast<int>(ply);
-    watcher.begin_turn(ply > 0, game.capture(), turn.sense, game.other());
-    if (turn.sense != kNoSense) watcher.sense_examples(game, turn.sense, number, out);
-    if (settings.settle && loser && !missed) missed = watcher.could_win();
+    player.begin_turn(ply > 0, game.capture(), turn.sense, game.other());
+    if (turn.sense != kNoSense) player.sense_examples(game, turn.sense, number, out);
+    if (settings.settle && loser && !missed) missed = player.could_win();
     game.sense(turn.sense);
     if (!turn.moved) break;
     if (turn.request != kPass && !is_listed(game.own(), turn.request)) game.move(turn.request);  // throws, saying why
-    watcher.move_examples(game, action_of(turn.request), number, out);
+    player.move_examples(game, action_of(turn.request), number, out);
     game.move(turn.request);
-    watcher.moved(turn.request, game.last_outcome(), game.over());
+    player.moved(turn.request, game.last_outcome(), game.over());
   }
   write_results(record, index, missed, 0, settings.multiplicity, out);
 }
@@ -169,8 +160,7 @@ void append(std::vector<T>& to, std::vector<T>& from) {
 Examples make_examples(std::span<const GameRecord* const> records, const ExampleSettings& settings) {
   if (settings.multiplicity < 1)
     throw std::invalid_argument("multiplicity must be at least one, not " + std::to_string(settings.multiplicity));
-  if (settings.limit < 1)
-    throw std::invalid_argument("the limit on states must be at least one, not " + std::to_string(settings.limit));
+  if (settings.ell < 1) throw std::invalid_argument("ell must be at least one, not " + std::to_string(settings.ell));
   if (settings.cap < 1) throw std::invalid_argument("the cap on states must be at least one");
   std::vector<Examples> parts(records.size());
   parallel_for(static_cast<int>(records.size()), [&](int i) {

@@ -12,7 +12,7 @@
 namespace penumbra {
 
 struct ExampleSettings {
-  int limit = 128;         // states summarised by a synopsis
+  int ell = 128;           // ℓ, states summarised by a synopsis
   int multiplicity = 1;    // draws from each set
   std::size_t cap = 5000;  // states tracked; past it a uniform draw that keeps the truth
   std::uint64_t seed = 0;

@@ -183,11 +183,6 @@ void Game::resign() {
   finish(!world_.turn, Reason::kResign);
 }
 
-void Game::lose_on_time(bool color) {
-  if (over()) throw std::invalid_argument("the game is over");
-  finish(!color, Reason::kTimeout);
-}
-
 void Game::set_names(std::string white, std::string black) {
   record_.white_name = std::move(white);
   record_.black_name = std::move(black);

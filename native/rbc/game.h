@@ -68,7 +68,6 @@ class Game {
   Outcome move(Move request);
   void act(Action action);
   void resign();
-  void lose_on_time(bool color);
 
   std::string fen() const { return to_fen(world_, clocks_); }
 

@@ -1,10 +1,9 @@
 #include "rbc/infostate.h"
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 
-#include "parallel.h"
+#include "base/parallel.h"
 #include "rbc/static_analysis.h"
 
 namespace penumbra {
@@ -36,7 +35,7 @@ void draw_positions(std::size_t size, std::size_t n, std::size_t except, Random&
       if (x >= except) ++x;
 }
 
-// Memory of batches that are gone. A playout makes and drops a batch at every step; fresh pages would cost more than the
+// The memory of destroyed batches, kept for the next ones. A playout makes and drops a batch at every step; fresh pages would cost more than the
 // kernels, the more so the more threads ask for them.
 class Recycler {
  public:
@@ -54,9 +53,9 @@ class Recycler {
     return found;
   }
   void give(Buffer<Side>&& buffer) {
-    if (buffer.capacity() < kSmall || buffer.capacity() > kMost) return;
+    if (buffer.capacity() < kSmall || buffer.capacity() > kMaxStates) return;
     const std::lock_guard lock(mutex_);
-    while (!spare_.empty() && held_ + buffer.capacity() > kMost) {
+    while (!spare_.empty() && held_ + buffer.capacity() > kMaxStates) {
       held_ -= spare_.front().capacity();
       spare_.erase(spare_.begin());
     }
@@ -66,7 +65,7 @@ class Recycler {
 
  private:
   static constexpr std::size_t kSmall = 256;
-  static constexpr std::size_t kMost = std::size_t{1} << 22;  // states, 128 MiB
+  static constexpr std::size_t kMaxStates = std::size_t{1} << 22;  // states, 128 MiB
   std::mutex mutex_;
   std::vector<Buffer<Side>> spare_;
   std::size_t held_ = 0;
@@ -89,12 +88,11 @@ void for_each_row(int rows, const std::function<void(int)>& work) {
   });
 }
 
-Infostates::Infostates(int rows, int limit)
-    : own(rows), counts(rows, 0), memories(rows), players(rows, 0), turns(rows, 0), steps(rows, 0), limit_(limit) {
-  if (limit < 1)
-    throw std::invalid_argument("an information state needs a limit of at least one state, not " +
-                                std::to_string(limit));
-  const std::size_t n = static_cast<std::size_t>(rows) * limit;
+Infostates::Infostates(int rows, int ell)
+    : own(rows), counts(rows, 0), contexts(rows), players(rows, 0), turns(rows, 0), steps(rows, 0), ell_(ell) {
+  if (ell < 1)
+    throw std::invalid_argument("an information state needs an ell of at least one state, not " + std::to_string(ell));
+  const std::size_t n = static_cast<std::size_t>(rows) * ell;
   members_ = recycler().take(n);
   members_.resize(n);
 }
@@ -119,20 +117,20 @@ int Infostates::find(int row, const Side& opponent) const {
 void Infostates::copy_row(int to, const Infostates& from, int row) {
   own[to] = from.own[row];
   counts[to] = from.counts[row];
-  memories[to] = from.memories[row];
+  contexts[to] = from.contexts[row];
   players[to] = from.players[row];
   turns[to] = from.turns[row];
   steps[to] = from.steps[row];
   std::copy_n(from.members(row), from.counts[row], members(to));
 }
 
-std::vector<std::uint64_t> Infostates::keys(bool with_memory) const {
+std::vector<std::uint64_t> Infostates::keys(bool with_context) const {
   std::vector<std::uint64_t> keys(own.size());
   for_each_row(size(), [&](int row) {
     std::uint64_t key = scramble(own[row].hash + players[row] * 4 + turns[row] * 2 + steps[row] + 1);
     for (const Side& side : states(row)) key += side.hash;
-    if (with_memory) {
-      const Memory& m = memories[row];
+    if (with_context) {
+      const Context& m = contexts[row];
       for (const int s : {m.last_from, m.last_to, m.own_capture, m.opposing_capture})
         key = scramble(key + static_cast<std::uint64_t>(s + 1));
       for (const Bitboard b : m.previous) key = scramble(key + b);
@@ -150,32 +148,32 @@ void Infostates::check_rows(std::span<const std::int64_t> rows) const {
 
 Infostates Infostates::take(std::span<const std::int64_t> rows) const {
   check_rows(rows);
-  Infostates out(static_cast<int>(rows.size()), limit_);
+  Infostates out(static_cast<int>(rows.size()), ell_);
   for_each_row(out.size(), [&](int i) { out.copy_row(i, *this, static_cast<int>(rows[i])); });
   return out;
 }
 
 Infostates Infostates::concatenate(std::span<const Infostates* const> parts) {
-  int rows = 0, limit = 1;
+  int rows = 0, ell = 1;
   for (const Infostates* part : parts) {
     rows += part->size();
-    limit = std::max(limit, part->limit());
+    ell = std::max(ell, part->ell());
   }
-  Infostates out(rows, limit);
+  Infostates out(rows, ell);
   int to = 0;
   for (const Infostates* part : parts)
     for (int row = 0; row < part->size(); ++row) out.copy_row(to++, *part, row);
   return out;
 }
 
-Infostates draw(const StateSet& set, int rows, int limit, Step step, const Memory& memory, const Cut& cut,
+Infostates draw(const StateSet& set, int rows, int ell, Step step, const Context& context, const Cut& cut,
                 const Infostates* truths) {
   if (rows < 0) throw std::invalid_argument("a batch cannot have " + std::to_string(rows) + " rows");
   if (truths && truths->size() != rows)
     throw std::invalid_argument("a batch of " + std::to_string(rows) + " rows was given " +
                                 std::to_string(truths->size()) + " true states");
-  Infostates out(rows, limit);
-  const std::size_t size = set.size(), kept = std::min<std::size_t>(size, limit);
+  Infostates out(rows, ell);
+  const std::size_t size = set.size(), kept = std::min<std::size_t>(size, ell);
   // A keyed draw is the same for all rows, the truth apart.
   std::vector<std::size_t> keyed;
   if (cut.keyed && size > kept) {
@@ -189,7 +187,7 @@ Infostates draw(const StateSet& set, int rows, int limit, Step step, const Memor
     out.players[row] = set.owner();
     out.turns[row] = set.turn();
     out.steps[row] = static_cast<std::uint8_t>(step);
-    out.memories[row] = memory;
+    out.contexts[row] = context;
     out.counts[row] = static_cast<int>(kept);
     Side* const states = out.members(row);
     std::size_t truth = size;

@@ -1,5 +1,5 @@
-// Batches of approximate information states: a player, the kind of step, at most `limit` world states that the player
-// holds possible, and what it remembers. Rows lie in flat memory; kernels work on whole batches on all cores, and their
+// Batches of approximate information states: a player, the kind of step, at most `ell` world states that the player
+// holds possible, and its context. Rows lie in flat memory; kernels work on whole batches on all cores, and their
 // results do not depend on the number of threads.
 //
 // Two rows of the two players that meet in a playout need no third record of the truth: the true state is the own
@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "rbc/buffer.h"
+#include "base/buffer.h"
 #include "rbc/game.h"
 #include "rbc/state.h"
 #include "rbc/state_set.h"
@@ -22,8 +22,9 @@ constexpr int kPlanes = 104;
 constexpr int kFirstRemembered = 18;  // planes 18-35 of a turn are remembered in the next one
 constexpr int kRemembered = 18;
 
-// What a player remembers, in its own view; kNoSquare where there is nothing.
-struct Memory {
+// The context of an information state: what its player remembers beside its set, in its own view; kNoSquare where there
+// is nothing.
+struct Context {
   std::int8_t last_from = kNoSquare, last_to = kNoSquare;  // the own move taken last
   std::int8_t own_capture = kNoSquare;                     // where it captured
   std::int8_t opposing_capture = kNoSquare;                // where the opponent's last move captured
@@ -39,31 +40,31 @@ struct InfostateView {
   const Side* own;
   const Side* members;
   int count;
-  const Memory* memory;
+  const Context* context;
   Step step;
 };
 
 class Infostates {
  public:
-  Infostates(int rows, int limit);
+  Infostates(int rows, int ell);
   ~Infostates();
   Infostates(Infostates&&) = default;
   Infostates& operator=(Infostates&&) = default;
 
   int size() const { return static_cast<int>(own.size()); }
-  int limit() const { return limit_; }
-  Side* members(int row) { return members_.data() + static_cast<std::size_t>(row) * limit_; }
-  const Side* members(int row) const { return members_.data() + static_cast<std::size_t>(row) * limit_; }
+  int ell() const { return ell_; }
+  Side* members(int row) { return members_.data() + static_cast<std::size_t>(row) * ell_; }
+  const Side* members(int row) const { return members_.data() + static_cast<std::size_t>(row) * ell_; }
   std::span<const Side> states(int row) const { return {members(row), static_cast<std::size_t>(counts[row])}; }
-  InfostateView view(int row) const { return {&own[row], members(row), counts[row], &memories[row], step(row)}; }
+  InfostateView view(int row) const { return {&own[row], members(row), counts[row], &contexts[row], step(row)}; }
   Step step(int row) const { return static_cast<Step>(steps[row]); }
   World world(int row, int i) const;
   // Where the row's set holds these pieces of the opponent; -1 if it does not.
   int find(int row, const Side& opponent) const;
   void copy_row(int to, const Infostates& from, int row);
 
-  // Sums of member hashes with the own pieces, player and step mixed in, and what is remembered if `with_memory`.
-  std::vector<std::uint64_t> keys(bool with_memory) const;
+  // Sums of member hashes with the own pieces, player and step mixed in, and the context if `with_context`.
+  std::vector<std::uint64_t> keys(bool with_context) const;
 
   // Throws std::out_of_range naming the first that is not a row.
   void check_rows(std::span<const std::int64_t> rows) const;
@@ -72,15 +73,15 @@ class Infostates {
 
   std::vector<Side> own;
   std::vector<int> counts;
-  std::vector<Memory> memories;
+  std::vector<Context> contexts;
   std::vector<std::uint8_t> players, turns, steps;  // colours, colours, kinds of steps
 
  private:
-  int limit_;
-  Buffer<Side> members_;  // [rows, limit]; memory of batches that are gone is used again
+  int ell_;
+  Buffer<Side> members_;  // [rows, ell]; the memory of destroyed batches is used again
 };
 
-// How sets are cut to their limits. Both kinds keep a uniform draw of the distinct states, the truth apart: *random* cuts
+// How sets are cut to ell states. Both kinds keep a uniform draw of the distinct states, the truth apart: *random* cuts
 // draw anew for every row and call; *keyed* cuts keep the smallest hashes under one salt, so equal sets are cut alike.
 struct Cut {
   std::uint64_t salt = 0;
@@ -93,8 +94,8 @@ struct Cut {
   }
 };
 
-// Rows that draw at most `limit` states of a set. Where `truths` is given, row r holds the own pieces of its row r.
-Infostates draw(const StateSet& set, int rows, int limit, Step step, const Memory& memory, const Cut& cut,
+// Rows that draw at most `ell` states of a set. Where `truths` is given, row r holds the own pieces of its row r.
+Infostates draw(const StateSet& set, int rows, int ell, Step step, const Context& context, const Cut& cut,
                 const Infostates* truths);
 
 struct Advanced {
@@ -102,9 +103,9 @@ struct Advanced {
   std::vector<std::uint8_t> ended;  // 1: the actor took the king; such a row stays as it was
 };
 
-// Plays one action per row on the true state. Limits are per row. Throws std::invalid_argument naming the row.
+// Plays one action per row on the true state. Every row has its own ell. Throws std::invalid_argument naming the row.
 Advanced advance(const Infostates& actor, const Infostates& other, std::span<const int> actions,
-                 std::span<const int> actor_limits, std::span<const int> other_limits, const Cut& cut);
+                 std::span<const int> actor_ell, std::span<const int> other_ell, const Cut& cut);
 
 // Legal actions of all rows, row r in [offsets[r], offsets[r + 1]). Without `prune` a sense step has all 64.
 struct LegalActions {

@@ -33,9 +33,9 @@ std::vector<std::uint8_t> leads_into(const Infostates& particles, std::span<cons
   return out;
 }
 
-Infostates singletons(const StateSet* before, const StateSet& after, int rows, int limit, Step step, Square capture,
+Infostates singletons(const StateSet* before, const StateSet& after, int rows, int ell, Step step, Square capture,
                       std::uint64_t seed) {
-  Infostates out(rows, limit);
+  Infostates out(rows, ell);
   const bool opponent_moved = before && before->turn() != before->owner() && after.turn() == after.owner();
   for_each_row(rows, [&](int row) {
     Random random(scramble(scramble(seed) + static_cast<std::uint64_t>(row)));
@@ -46,7 +46,7 @@ Infostates singletons(const StateSet* before, const StateSet& after, int rows, i
     out.members(row)[0] = after.own();
     out.own[row] = after.members()[random.below(after.size())];
     if (!opponent_moved) {
-      if (after.turn() != after.owner() && capture != kNoSquare) out.memories[row].opponent_moved(mirror(capture));
+      if (after.turn() != after.owner() && capture != kNoSquare) out.contexts[row].opponent_moved(mirror(capture));
       return;
     }
     // A parent, and one of its ways into the set.
@@ -62,12 +62,12 @@ Infostates singletons(const StateSet* before, const StateSet& after, int rows, i
     if (outcomes.empty()) return;
     const Outcome& way = outcomes[random.below(outcomes.size())];
     Side mover = parent, other = before->own();
-    const Memory nothing;
+    const Context nothing;
     Bitboard seen[kRemembered];
     remembered_planes({&parent, &before->own(), 1, &nothing, Step::kMove}, seen);
     play(mover, other, way);
     out.own[row] = mover;
-    out.memories[row].moved(way, seen);
+    out.contexts[row].moved(way, seen);
   });
   return out;
 }

@@ -19,12 +19,12 @@ std::vector<std::uint8_t> leads_into(const Infostates& particles, std::span<cons
 // of them with the set's owner in the other row, without making that row. `step` is the set's. A row whose action takes
 // the king stays as it was. Throws std::invalid_argument naming the particle.
 Infostates advance_particles(const Infostates& particles, std::span<const std::int64_t> rows, const StateSet& set,
-                             Step step, std::span<const int> actions, int limit, const Cut& cut);
+                             Step step, std::span<const int> actions, int ell, const Cut& cut);
 
 // Particles that know the one state of `after` they stand in. Each is drawn as a random state of `before` and a random
 // way on into `after`; so states with several parents are likelier, and what such a particle remembers of the
 // opponent's last move is that way. `before` is null where none is kept: then a random state of `after`, nothing remembered.
-Infostates singletons(const StateSet* before, const StateSet& after, int rows, int limit, Step step, Square capture,
+Infostates singletons(const StateSet* before, const StateSet& after, int rows, int ell, Step step, Square capture,
                       std::uint64_t seed);
 
 }  // namespace penumbra

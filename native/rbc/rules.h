@@ -101,6 +101,24 @@ inline int content_at(const Side& own, const Side& other, Square s) {
   return kind ? kind + 6 : 0;
 }
 
+// What a sense shows of the opponent's pieces, kinds without marks.
+class SenseResult {
+ public:
+  // Of the viewer's square `center`, where these are the opponent's pieces.
+  SenseResult(Square center, const Side& opponent) : mask_(mirror(window(center))) { opponent.visible(kind_planes_); }
+
+  // Would these pieces show the same?
+  bool matches(const Side& opponent) const {
+    Bitboard shown[3];
+    opponent.visible(shown);
+    return (((shown[0] ^ kind_planes_[0]) | (shown[1] ^ kind_planes_[1]) | (shown[2] ^ kind_planes_[2])) & mask_) == 0;
+  }
+
+ private:
+  Bitboard mask_;
+  Bitboard kind_planes_[3];
+};
+
 // The squares of a sense window in the order of reconchess: from the rank above to the rank below, file by file. The
 // order is that of the real board, so it depends on the viewer's colour.
 std::vector<Square> window_squares(Square center, bool viewer);

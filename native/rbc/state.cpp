@@ -85,22 +85,6 @@ int parse_clock(std::string_view fen, std::string_view field, const char* name, 
 
 }  // namespace
 
-Bitboard Kinds::of(Code kind) const {
-  switch (kind) {
-    case kPawn: return pawns;
-    case kKnight: return knights;
-    case kBishop: return bishops;
-    case kRook: return rooks;
-    case kQueen: return queens;
-    case kKing: return king;
-    default: return 0;
-  }
-}
-
-std::uint64_t World::hash() const {
-  return sides[kWhite].hash ^ scramble(sides[kBlack].hash) ^ (turn ? 0x5851F42D4C957F2DULL : 0);
-}
-
 World parse_fen(std::string_view fen, Clocks* clocks) {
   const auto fields = split(fen);
   if (fields.size() < 2 || fields.size() > 6) refuse(fen, "it needs two to six fields");

@@ -29,7 +29,6 @@ constexpr Square kQueenSideRook = 0;  // a1
 // Pieces by kind; a marked rook counts as a rook, a marked pawn as a pawn.
 struct Kinds {
   Bitboard pawns, knights, bishops, rooks, queens, king;
-  Bitboard of(Code kind) const;
 };
 
 struct Side {
@@ -96,9 +95,6 @@ inline Kinds Side::kinds() const {
 struct World {
   Side sides[2];       // by colour: sides[kWhite], sides[kBlack], each in its own view
   bool turn = kWhite;  // the player to act
-
-  std::uint64_t hash() const;
-  bool operator==(const World&) const = default;
 };
 
 struct Clocks {

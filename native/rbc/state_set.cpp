@@ -29,7 +29,7 @@ StateSet::StateSet(const World& world, bool owner) : StateSet(owner, world.turn,
 StateSet StateSet::from_worlds(std::span<const World> worlds, bool owner) {
   if (worlds.empty()) throw std::invalid_argument("a state set needs at least one state");
   StateSet set(owner, worlds[0].turn, worlds[0].sides[owner], true);
-  HashIndex index;
+  SideIndex index;
   for (const World& world : worlds) {
     if (world.turn != set.turn_ || !(world.sides[owner] == set.own_))
       throw std::invalid_argument("all states of a set must have the same turn and the same pieces of its owner");
@@ -50,14 +50,14 @@ World StateSet::world(std::size_t i) const {
   return world;
 }
 
-const HashIndex& StateSet::index() const {
+const SideIndex& StateSet::index() const {
   std::call_once(index_->once, [this] { index_->index.build(members_); });
   return index_->index;
 }
 
 std::size_t StateSet::position(const Side& opponent) const {
   const std::uint32_t at = index().find(opponent, members_);
-  return at == HashIndex::kAbsent ? size() : at;
+  return at == SideIndex::kAbsent ? size() : at;
 }
 
 bool StateSet::contains(const World& world) const {
@@ -71,7 +71,7 @@ void StateSet::require_turn(bool owner_to_act, const char* what) const {
 }
 
 // What the opponent may have done, in its own view.
-Seen StateSet::seen_by_opponent(Square capture) const {
+ObservedMove StateSet::seen_by_opponent(Square capture) const {
   require_turn(false, "the opponent moved");
   if (capture != kNoSquare && !(own_.occupied() & bit(capture)))
     throw ImpossibleObservation("the opponent captured on " + square_name(capture) + ", where nothing of ours stood");
@@ -86,10 +86,10 @@ StateSet StateSet::after_opponent(Square capture) const {
   return StateSet(owner_, owner_, own, complete_);
 }
 
-StateSet StateSet::expand(Square capture, const Limit& limit) const {
-  const Seen seen = seen_by_opponent(capture);
+StateSet StateSet::expand(Square capture, const Cap& cap) const {
+  const ObservedMove seen = seen_by_opponent(capture);
   StateSet next = after_opponent(capture);
-  Collector collector(size() * seen.branching(), limit);
+  Collector collector(size() * seen.branching(), cap);
   collector.run(members_, [&](const Side& mover, const HashShare& share, const auto& emit) {
     Build sink{emit, share};
     seen.successors(mover, sink);
@@ -101,12 +101,10 @@ StateSet StateSet::expand(Square capture, const Limit& limit) const {
 }
 
 std::pair<StateSet, StateSet> StateSet::expand_and_sense(Square capture, Square center, const Side& truth,
-                                                         const Limit& before, const Limit& after) const {
-  const Seen seen = seen_by_opponent(capture);
+                                                         const Cap& before, const Cap& after) const {
+  const ObservedMove seen = seen_by_opponent(capture);
   std::pair<StateSet, StateSet> sets{after_opponent(capture), after_opponent(capture)};
-  Bitboard want[3];
-  truth.visible(want);
-  const Bitboard mask = mirror(window(center));
+  const SenseResult result(center, truth);
   Collector all(size() * seen.branching(), before);
   all.run(members_, [&](const Side& mover, const HashShare& share, const auto& emit) {
     Build sink{emit, share};
@@ -115,9 +113,7 @@ std::pair<StateSet, StateSet> StateSet::expand_and_sense(Square capture, Square 
   Collector some(size() * 2, after);
   some.run(members_, [&](const Side& mover, const HashShare& share, const auto& emit) {
     const auto emit_if_shown = [&](const Side& side) {
-      Bitboard shown[3];
-      side.visible(shown);
-      if ((((shown[0] ^ want[0]) | (shown[1] ^ want[1]) | (shown[2] ^ want[2])) & mask) == 0) emit(side);
+      if (result.matches(side)) emit(side);
     };
     Build sink{emit_if_shown, share};
     seen.successors(mover, sink);
@@ -156,7 +152,7 @@ StateSet StateSet::filter_sense(Square center, std::span<const int> contents) co
   if (contents.size() != squares.size())
     throw std::invalid_argument("a sense of " + square_name(center) + " shows " + std::to_string(squares.size()) +
                                 " squares, not " + std::to_string(contents.size()));
-  Bitboard want[3] = {0, 0, 0};
+  Side shown;
   for (std::size_t i = 0; i < squares.size(); ++i) {
     const int content = contents[i], kind = content > 6 ? content - 6 : 0;
     if (content < 0 || content >= kContents)
@@ -164,14 +160,14 @@ StateSet StateSet::filter_sense(Square center, std::span<const int> contents) co
     if (own_.kind_at(squares[i]) != (content > 6 ? 0 : content))
       throw ImpossibleObservation("the sense of " + square_name(center) + " contradicts our own pieces on " +
                                   square_name(squares[i]));
-    for (int p = 0; p < 3; ++p) want[p] |= static_cast<Bitboard>((kind >> p) & 1) << mirror(squares[i]);
+    if (kind) shown.toggle(kind, mirror(squares[i]));
   }
-  const Bitboard mask = mirror(window(center));
-  StateSet next = keep_if([&](const Side& side) {
-    Bitboard visible[3];
-    side.visible(visible);
-    return (((visible[0] ^ want[0]) | (visible[1] ^ want[1]) | (visible[2] ^ want[2])) & mask) == 0;
-  });
+  return filter_sense(center, shown);
+}
+
+StateSet StateSet::filter_sense(Square center, const Side& truth) const {
+  const SenseResult result(center, truth);
+  StateSet next = keep_if([&](const Side& side) { return result.matches(side); });
   if (next.members_.empty()) throw ImpossibleObservation("no state shows this at the sense of " + square_name(center));
   return next;
 }
@@ -208,12 +204,12 @@ StateSet StateSet::apply_move(Move request, const Outcome& outcome, bool ended) 
   return next;
 }
 
-StateSet StateSet::parents_by_expand(const StateSet& next, Square capture) const {
-  const Seen seen = seen_by_opponent(capture);
-  const HashIndex& index = next.index();
+StateSet StateSet::prune_to_parents_of_expansion(const StateSet& next, Square capture) const {
+  const ObservedMove seen = seen_by_opponent(capture);
+  const SideIndex& index = next.index();
   StateSet kept = keep_if([&](const Side& mover) {
     bool found = false;
-    Build sink{[&](const Side& side) { found = found || index.find(side, next.members_) != HashIndex::kAbsent; }};
+    Build sink{[&](const Side& side) { found = found || index.find(side, next.members_) != SideIndex::kAbsent; }};
     seen.successors(mover, sink);
     return found;
   });
@@ -221,24 +217,16 @@ StateSet StateSet::parents_by_expand(const StateSet& next, Square capture) const
   return kept;
 }
 
-StateSet StateSet::parents_by_move(const StateSet& next, Move request, const Outcome& outcome, bool ended) const {
-  require_turn(true, "parents_by_move");
-  const HashIndex& index = next.index();
+StateSet StateSet::prune_to_parents_of_move(const StateSet& next, Move request, const Outcome& outcome,
+                                            bool ended) const {
+  require_turn(true, "prune_to_parents_of_move");
+  const SideIndex& index = next.index();
   StateSet kept = keep_if([&](const Side& opponent) {
     Side after;
     return move_seen(opponent, request, outcome, ended, after) &&
-           index.find(after, next.members_) != HashIndex::kAbsent;
+           index.find(after, next.members_) != SideIndex::kAbsent;
   });
   kept.complete_ = complete_ && next.complete_;
-  return kept;
-}
-
-StateSet StateSet::intersect(const StateSet& other) const {
-  if (other.owner_ != owner_ || other.turn_ != turn_ || !(other.own_ == own_))
-    throw std::invalid_argument("only sets of one owner at one moment can be intersected");
-  const HashIndex& index = other.index();
-  StateSet kept = keep_if([&](const Side& side) { return index.find(side, other.members_) != HashIndex::kAbsent; });
-  kept.complete_ = complete_ && other.complete_;
   return kept;
 }
 

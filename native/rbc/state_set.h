@@ -12,22 +12,25 @@
 #include <string>
 #include <vector>
 
-#include "rbc/buffer.h"
-#include "rbc/hash_index.h"
+#include "base/buffer.h"
+#include "base/hash_index.h"
 #include "rbc/rules.h"
 #include "rbc/state.h"
 #include "rbc/successors.h"
 
 namespace penumbra {
 
+using SideIndex = HashIndex<Side>;
+
 // No state of the set agrees with what was observed.
 struct ImpossibleObservation : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-// Past `cap` members (0: no cap) a set is a uniform random draw of that many, made by `seed`, and no longer complete.
-struct Limit {
-  std::size_t cap = 0;
+// A set of more than `states` members (0: no cap) becomes a uniform random draw of that many, made by `seed`, and is no
+// longer complete.
+struct Cap {
+  std::size_t states = 0;
   std::uint64_t seed = 0;
   const Side* keep = nullptr;  // a state that a cut must not lose: for replays, where the truth is known
 };
@@ -42,6 +45,7 @@ class StateSet {
   std::size_t size() const { return members_.size(); }
   const Side& own() const { return own_; }
   const Buffer<Side>& members() const { return members_; }
+  std::span<const Side> states() const { return {members_.data(), members_.size()}; }
   bool complete() const { return complete_; }
   // Successors counted before duplicates went, when this set was made by `expand` or `apply_move`.
   std::uint64_t generated() const { return generated_; }
@@ -53,24 +57,25 @@ class StateSet {
   std::size_t position(const Side& opponent) const;
 
   // The opponent moved: everything it could have done that shows this capture (of the owner's piece, or kNoSquare).
-  StateSet expand(Square capture, const Limit& limit = {}) const;
+  StateSet expand(Square capture, const Cap& cap = {}) const;
 
-  // The owner sensed: contents of the window's squares in the order of window_squares().
+  // The owner sensed: contents of the window's squares in the order of window_squares(), or the opponent's true pieces.
   StateSet filter_sense(Square center, std::span<const int> contents) const;
+  StateSet filter_sense(Square center, const Side& truth) const;
 
   // The owner moved: the states in which this request becomes this move with this capture. A captured king ends the
   // game: `ended` says whether it did, and states that say otherwise go.
   StateSet apply_move(Move request, const Outcome& outcome, bool ended = false) const;
 
-  // expand, and filter_sense by what `truth` shows at `center`, in one pass: the set after the sense is exact even where
+  // expand, and filter_sense(center, truth), in one pass: the set after the sense is exact even where
   // the one before it is cut.
-  std::pair<StateSet, StateSet> expand_and_sense(Square capture, Square center, const Side& truth, const Limit& before,
-                                                 const Limit& after) const;
+  std::pair<StateSet, StateSet> expand_and_sense(Square capture, Square center, const Side& truth, const Cap& before,
+                                                 const Cap& after) const;
 
-  // The states of this set that lead into `next` by expand(capture), by apply_move(...), or as they are.
-  StateSet parents_by_expand(const StateSet& next, Square capture) const;
-  StateSet parents_by_move(const StateSet& next, Move request, const Outcome& outcome, bool ended = false) const;
-  StateSet intersect(const StateSet& other) const;
+  // The states of this set that lead into `next` by expand(capture) or by apply_move(...).
+  StateSet prune_to_parents_of_expansion(const StateSet& next, Square capture) const;
+  StateSet prune_to_parents_of_move(const StateSet& next, Move request, const Outcome& outcome,
+                                    bool ended = false) const;
 
   // n members drawn without replacement (all if there are fewer).
   StateSet sample(std::size_t n, std::uint64_t seed) const;
@@ -84,10 +89,10 @@ class StateSet {
 
   struct LazyIndex {
     std::once_flag once;
-    HashIndex index;
+    SideIndex index;
   };
-  const HashIndex& index() const;
-  Seen seen_by_opponent(Square capture) const;
+  const SideIndex& index() const;
+  ObservedMove seen_by_opponent(Square capture) const;
   StateSet after_opponent(Square capture) const;
   void require_turn(bool owner_to_act, const char* what) const;
   template <class Keep>

@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
+#include "base/parallel.h"
 #include "chess/attacks.h"
-#include "parallel.h"
 
 namespace penumbra {
 
@@ -61,7 +61,7 @@ const std::array<Window, 64>& windows() {
   return all;
 }
 
-// A map of 27-bit keys to 32-bit values that is emptied in no time.
+// A map of 27-bit keys to 32-bit values that is cleared in constant time.
 class KeyMap {
  public:
   KeyMap() : slots_(256) {}

@@ -1,5 +1,6 @@
 // What can be said of a set of states without search: senses that cannot tell more than another, and captures of the
-// king that cannot fail. Exact for the set given; a set that stands for ignorance should not be asked.
+// king that cannot fail. Exact for the set given, so it must not be applied to a singleton particle
+// that stands for our ignorance of the opponent.
 #pragma once
 
 #include <span>

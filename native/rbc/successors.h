@@ -103,8 +103,8 @@ inline void for_each_capture(const Side& mover, Bitboard others, Square target, 
              [&](Square from) { sink.template piece<kPawn, kPawn>(mover, from, bit(en_passant)); });
 }
 
-// What the mover may do, as far as the other player can tell: everything quiet, or every capture on one square.
-struct Seen {
+// What the other player observes of a move: no capture, or a capture on one square.
+struct ObservedMove {
   Obstacles others;            // the other player's pieces, in the mover's view
   Square capture = kNoSquare;  // in the mover's view
 
@@ -118,11 +118,11 @@ struct Seen {
   }
 };
 
-// The states whose hash begins with certain bits, up to kMostBits of them. Keys are XORed into a hash, so where a piece
+// The states whose hash begins with certain bits, up to kMaxBits of them. Keys are XORed into a hash, so where a piece
 // must land for its successor to be one of them can be looked up: the others need not be built.
 class HashShare {
  public:
-  static constexpr int kMostBits = 3;
+  static constexpr int kMaxBits = 3;
 
   HashShare() : HashShare(0, 0) {}  // all states
   HashShare(int bits, std::uint64_t beginning) : bits_(bits), beginning_(beginning), landings_(&kLandings[bits]) {}
@@ -145,7 +145,7 @@ class HashShare {
 
   // Squares by how the key of coming there begins.
   struct Landings {
-    std::array<std::array<Bitboard, 1 << kMostBits>, 8> piece{}, pawn{};  // [new code][beginning]
+    std::array<std::array<Bitboard, 1 << kMaxBits>, 8> piece{}, pawn{};  // [new code][beginning]
   };
   static constexpr Landings landings_by(int bits) {
     Landings found;
@@ -158,16 +158,16 @@ class HashShare {
       }
     return found;
   }
-  static const std::array<Landings, kMostBits + 1> kLandings;
+  static const std::array<Landings, kMaxBits + 1> kLandings;
 
   int bits_;
   std::uint64_t beginning_;
   const Landings* landings_;
 };
 
-inline constexpr std::array<HashShare::Landings, HashShare::kMostBits + 1> HashShare::kLandings = [] {
-  std::array<Landings, kMostBits + 1> all;
-  for (int bits = 0; bits <= kMostBits; ++bits) all[bits] = landings_by(bits);
+inline constexpr std::array<HashShare::Landings, HashShare::kMaxBits + 1> HashShare::kLandings = [] {
+  std::array<Landings, kMaxBits + 1> all;
+  for (int bits = 0; bits <= kMaxBits; ++bits) all[bits] = landings_by(bits);
   return all;
 }();
 

@@ -159,11 +159,11 @@ struct OpposingPlanes {
 
 Bitboard square_plane(int s) { return s == kNoSquare ? 0 : bit(s); }
 
-void write_memory(const Memory& memory, Bitboard* planes) {  // planes[0] is plane 32
-  planes[0] = square_plane(memory.last_from);
-  planes[1] = square_plane(memory.last_to);
-  planes[2] = square_plane(memory.own_capture);
-  planes[3] = square_plane(memory.opposing_capture);
+void write_context(const Context& context, Bitboard* planes) {  // planes[0] is plane 32
+  planes[0] = square_plane(context.last_from);
+  planes[1] = square_plane(context.last_to);
+  planes[2] = square_plane(context.own_capture);
+  planes[3] = square_plane(context.opposing_capture);
 }
 
 // What does not depend on the opposing pieces.
@@ -345,7 +345,7 @@ Bitboard in_two(std::initializer_list<Bitboard> sets) {
 
 }  // namespace
 
-void Memory::moved(const Outcome& outcome, const Bitboard (&seen)[kRemembered]) {
+void Context::moved(const Outcome& outcome, const Bitboard (&seen)[kRemembered]) {
   const bool passed = outcome.taken == kPass;
   last_from = static_cast<std::int8_t>(passed ? kNoSquare : from_of(outcome.taken));
   last_to = static_cast<std::int8_t>(passed ? kNoSquare : to_of(outcome.taken));
@@ -357,7 +357,7 @@ void remembered_planes(const InfostateView& state, Bitboard (&planes)[kRemembere
   OpposingPlanes opposing;
   for (int i = 0; i < state.count; i += 4) opposing.add(OpposingLanes(state.members, state.count, i));
   opposing.write(planes);
-  write_memory(*state.memory, planes + 14);
+  write_context(*state.context, planes + 14);
 }
 
 void synopsis(const InfostateView& state, Bitboard (&planes)[kPlanes]) {
@@ -375,7 +375,7 @@ void synopsis(const InfostateView& state, Bitboard (&planes)[kPlanes]) {
                              own.kinds.rooks, own.kinds.queens,  own.kinds.king};
   std::memcpy(planes + 12, kinds, sizeof kinds);
   a.opposing.write(planes + 18);
-  write_memory(*state.memory, planes + 32);
+  write_context(*state.context, planes + 32);
 
   const Bitboard pawns = a.own_pawns.always.get(), bishops = a.own_bishops.always.get(),
                  rooks = a.own_rooks.always.get();
@@ -428,7 +428,7 @@ void synopsis(const InfostateView& state, Bitboard (&planes)[kPlanes]) {
   planes[83] = own.castling_rooks ? a.may_castle.always.get() : 0;
   planes[84] = a.queen_lines.get();
   planes[85] = a.queen_diagonals.get();
-  std::memcpy(planes + 86, state.memory->previous, sizeof state.memory->previous);
+  std::memcpy(planes + 86, state.context->previous, sizeof state.context->previous);
 }
 
 std::vector<Bitboard> synopses(const Infostates& states, std::span<const std::int64_t> rows,

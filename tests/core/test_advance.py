@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from penumbra import core
-from tests.oracles.infostate import Outcome, advance, memory_of_mover, memory_of_other
+from tests.oracles.infostate import Outcome, advance, context_of_mover, context_of_other
 from tests.oracles.state_set import State, board_of, state_of, taken_moves, takes_king
 from tests.oracles.synopsis import MOVE, SENSE, Context, synopsis
 from tests.oracles.views import PASS, action_of_move, viewer_capture
@@ -54,7 +54,7 @@ def contexts_after(step: Step, outcome: Outcome) -> tuple[Context, Context]:
     if step.kind == SENSE:
         return actor, other
     planes = synopsis(step.actor, MOVE, step.actor_boards(), actor)
-    return memory_of_mover(actor, outcome, planes, step.actor), memory_of_other(other, outcome, not step.actor)
+    return context_of_mover(actor, outcome, planes, step.actor), context_of_other(other, outcome, not step.actor)
 
 
 def kind_of(step: Step, outcome: Outcome) -> str:
@@ -311,16 +311,15 @@ def test_only_senses_are_legal_at_a_sense(action: int) -> None:
         core.advance(white, black, np.array([action], dtype=np.int32))
 
 
-@pytest.mark.parametrize("limit", [0, -3])
-@pytest.mark.parametrize("whose", ["actor", "other"])
-def test_a_limit_below_one_is_named(limit: int, whose: str) -> None:
+@pytest.mark.parametrize("ell", [0, -3])
+@pytest.mark.parametrize("name", ["actor_ell", "other_ell"])
+def test_an_ell_below_one_is_named(ell: int, name: str) -> None:
     white, black, actions = three_rows()
-    limits = np.array([5, limit, 5], dtype=np.int32)
-    words = {"actor": "actor", "other": "other player"}[whose]
-    with pytest.raises(ValueError, match=f"row 1: the limit of the {words} is {limit}"):
-        core.advance(white, black, actions, **{f"{whose}_limits": limits})  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=f"row 0: the limit of the {words} is {limit}"):
-        core.advance(white, black, actions, **{f"{whose}_limits": limit})  # type: ignore[arg-type]
+    ells = np.array([5, ell, 5], dtype=np.int32)
+    with pytest.raises(ValueError, match=f"row 1: {name} is {ell}"):
+        core.advance(white, black, actions, **{name: ells})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=f"row 0: {name} is {ell}"):
+        core.advance(white, black, actions, **{name: ell})  # type: ignore[arg-type]
 
 
 def test_lengths_must_agree() -> None:
@@ -329,9 +328,9 @@ def test_lengths_must_agree() -> None:
         core.advance(white, black, actions[:2])
     with pytest.raises(ValueError, match="3 actors, 2 others, 3 actions"):
         core.advance(white, black.take(np.array([0, 1])), actions)
-    with pytest.raises(ValueError, match="4 limits of the actor for 3 rows"):
+    with pytest.raises(ValueError, match="actor_ell has 4 numbers for 3 rows"):
         core.advance(white, black, actions, np.full(4, 9, dtype=np.int32))
-    with pytest.raises(ValueError, match="2 limits of the other player for 3 rows"):
+    with pytest.raises(ValueError, match="other_ell has 2 numbers for 3 rows"):
         core.advance(white, black, actions, 9, np.full(2, 9, dtype=np.int32))
 
 

@@ -6,7 +6,8 @@ import os
 
 import pytest
 
-from penumbra import _cpu, core
+from penumbra import core
+from penumbra.core import _cpu
 from tests.support.processes import run_python
 
 # A random game, its record, and the set of states White holds possible in it, reduced to one line.

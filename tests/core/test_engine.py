@@ -105,7 +105,6 @@ def test_scores_agree_with_a_plain_minimax(fen: str) -> None:
 def test_values_agree_with_a_plain_minimax(depth: int) -> None:
     for fen in sparse_positions(20)[12:]:
         expected = minimax(Game(fen, reversible_moves_limit=None), depth, 0)
-        assert core.engine_value(fen, depth, PLENTY) == expected
         states = StateSet(fen, color_of(fen))
         assert core.engine_values(states, depth, PLENTY).tolist() == [expected]
 
@@ -140,7 +139,7 @@ def test_every_king_capture_in_one_is_found(depth: int) -> None:
     for fen in positions_with_a_king_to_take(30 if depth == 1 else 8):
         found = scores(fen, depth)
         assert {action for action, score in found.items() if score >= KING_TAKEN} == king_captures(fen)
-        assert core.engine_value(fen, depth, PLENTY) == KING_TAKEN
+        assert core.engine_values(StateSet(fen, color_of(fen)), depth, PLENTY).tolist() == [KING_TAKEN]
         moves, action = core.hunt_king(fen, 2)
         assert moves == 1
         assert action in king_captures(fen)
@@ -255,7 +254,7 @@ def test_bad_input_is_refused(actions: list[int], depth: int, nodes: int, messag
 
 
 def test_bad_positions_are_refused() -> None:
-    for call in (core.engine_evaluate, core.engine_value, core.hunt_king):
+    for call in (core.engine_evaluate, core.hunt_king):
         with pytest.raises(ValueError, match="malformed FEN"):
             call("nonsense")
 

@@ -5,7 +5,7 @@ import random
 import chess
 import pytest
 
-from tests.oracles.infostate import advance, memory_of_mover, memory_of_other
+from tests.oracles.infostate import advance, context_of_mover, context_of_other
 from tests.oracles.positions import random_placement, random_walk
 from tests.oracles.state_set import State, board_of, state_fen, state_of
 from tests.oracles.synopsis import SENSE, Context
@@ -76,11 +76,11 @@ def test_memories() -> None:
     truth = state_of(chess.Board("7k/8/8/3pP3/8/8/8/7K w - d6 0 1"))
     outcome = advance([truth], [truth], truth, action("e5d6"))
     planes = list(range(104))
-    mover = memory_of_mover(Context(last_opposing_capture=3), outcome, planes, chess.WHITE)
+    mover = context_of_mover(Context(last_opposing_capture=3), outcome, planes, chess.WHITE)
     assert mover == Context(chess.E5, chess.D6, chess.D5, 3, tuple(range(18, 36)))
-    other = memory_of_other(Context(1, 2, 3, 4), outcome, chess.BLACK)
+    other = context_of_other(Context(1, 2, 3, 4), outcome, chess.BLACK)
     assert other == Context(1, 2, 3, chess.D4)  # d5 as Black numbers it
-    passed = memory_of_mover(mover, advance([truth], [truth], truth, PASS), planes, chess.WHITE)
+    passed = context_of_mover(mover, advance([truth], [truth], truth, PASS), planes, chess.WHITE)
     assert (passed.last_from, passed.last_to, passed.last_own_capture) == (None, None, None)
 
 

@@ -15,7 +15,7 @@ from tests.oracles.state_set import board_of
 from tests.oracles.static_analysis import undominated_senses
 from tests.oracles.synopsis import MOVE, SENSE, Context
 from tests.oracles.walks import Step
-from tests.support.kernels import batch, context_of, memory_of, states_of
+from tests.support.kernels import batch, context_of, core_context, states_of
 from tests.support.situations import random_steps
 
 EMPTY = "4k3/8/8/8/8/8/8/4K3 w - - 0 1"
@@ -34,7 +34,7 @@ def test_rows_hold_what_they_were_made_of() -> None:
     for player_is_actor in (True, False):
         players = [step.actor == player_is_actor for step in steps]
         rows = batch(steps, players)
-        assert len(rows) == len(steps) and rows.limit == 128
+        assert len(rows) == len(steps) and rows.ell == 128
         assert rows.players.tolist() == players
         assert rows.turns.tolist() == [step.actor for step in steps]
         assert rows.steps.tolist() == [step.kind for step in steps]
@@ -54,15 +54,15 @@ def test_taking_concatenating_and_copying() -> None:
     assert np.array_equal(halves.synopsis(), rows.synopsis())
     repeated = rows.take(np.array([5, 5, 5]))
     assert repeated.fens(0) == repeated.fens(2) == rows.fens(5)
-    assert np.array_equal(rows.copy().keys(True), rows.keys(True))
-    small = core.Infostates.from_fens([[EMPTY]], True, SENSE, limit=2)
-    assert core.Infostates.concatenate([small, rows]).limit == 128
+    assert np.array_equal(core.Infostates.concatenate([rows]).keys(True), rows.keys(True))
+    small = core.Infostates.from_fens([[EMPTY]], True, SENSE, ell=2)
+    assert core.Infostates.concatenate([small, rows]).ell == 128
     assert len(core.Infostates.concatenate([])) == 0
 
 
 def test_a_batch_may_have_a_hundred_thousand_rows() -> None:
     states = core.StateSet(core.START_FEN, False).expand(None)
-    rows = core.Infostates.draw(states, 100_000, SENSE, limit=4)
+    rows = core.Infostates.draw(states, 100_000, SENSE, ell=4)
     assert rows.counts.tolist() == [4] * 100_000
     assert rows.synopsis().shape == (100_000, 104)
     # 21 states, four at a time, and every choice of them is met
@@ -72,18 +72,18 @@ def test_a_batch_may_have_a_hundred_thousand_rows() -> None:
 def test_arrays_are_copies() -> None:
     rows = actors(some_steps()[:3])
     rows.counts[:] = 99
-    rows.memory(0).previous[:] = 7
+    rows.context(0).previous[:] = 7
     assert 99 not in rows.counts
-    assert 7 not in rows.memory(0).previous
+    assert 7 not in rows.context(0).previous
 
 
 def test_keys_depend_on_the_set_the_player_and_the_step_alone() -> None:
     rng = random.Random(0)
     fens = core.StateSet(core.START_FEN, False).expand(None).fens()
 
-    def key(states: list[str], kind: int = SENSE, context: Context | None = None, with_memory: bool = False) -> int:
-        memories = [memory_of(context or Context())]
-        return int(core.Infostates.from_fens([states], False, kind, 128, memories).keys(with_memory)[0])
+    def key(states: list[str], kind: int = SENSE, context: Context | None = None, with_context: bool = False) -> int:
+        contexts = [core_context(context or Context())]
+        return int(core.Infostates.from_fens([states], False, kind, 128, contexts).keys(with_context)[0])
 
     base = key(fens)
     assert key(rng.sample(fens, len(fens))) == base
@@ -92,7 +92,7 @@ def test_keys_depend_on_the_set_the_player_and_the_step_alone() -> None:
     assert key(fens, MOVE) != base
     remembers = [Context(), Context(12, 28), Context(28, 12), Context(None, None, 12, 28), Context(previous=(1,) * 18)]
     assert {key(fens, context=context) for context in remembers} == {base}
-    assert len({key(fens, context=context, with_memory=True) for context in remembers}) == len(remembers)
+    assert len({key(fens, context=context, with_context=True) for context in remembers}) == len(remembers)
 
 
 def test_the_two_players_of_a_state_have_different_keys() -> None:
@@ -160,14 +160,14 @@ def test_legal_actions_are_those_of_the_game() -> None:
 )
 def test_rows_that_are_no_information_state_are_named(rows: list[list[str]], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        core.Infostates.from_fens(rows, True, SENSE, limit=2)
+        core.Infostates.from_fens(rows, True, SENSE, ell=2)
 
 
 def test_other_input_is_refused_too() -> None:
     states = core.StateSet(core.START_FEN, True)
     rows = core.Infostates.from_fens([[EMPTY]] * 2, True, SENSE)
-    with pytest.raises(ValueError, match="1 memories for 2 rows"):
-        core.Infostates.from_fens([[EMPTY]] * 2, True, SENSE, 128, [core.Memory()])
+    with pytest.raises(ValueError, match="1 contexts for 2 rows"):
+        core.Infostates.from_fens([[EMPTY]] * 2, True, SENSE, 128, [core.Context()])
     for limit in (0, -1):
         with pytest.raises(ValueError, match=f"not {limit}"):
             core.Infostates.draw(states, 1, SENSE, limit)
@@ -184,6 +184,6 @@ def test_other_input_is_refused_too() -> None:
         with pytest.raises(IndexError, match=f"row {row} is not in a batch of 2"):
             rows.fens(row)
         with pytest.raises(IndexError, match=f"row {row} is not in a batch of 2"):
-            rows.memory(row)
+            rows.context(row)
     with pytest.raises(ValueError):
-        core.Memory(last_from=64)
+        core.Context(last_from=64)

@@ -80,9 +80,9 @@ def test_rows_are_those_of_a_batch_of_them(owner: chess.Color) -> None:
         np.testing.assert_array_equal(particles.synopsis([3, 90], rows), taken.synopsis([3, 90]))
 
 
-@pytest.mark.parametrize("limit", [1, 4, 128])
+@pytest.mark.parametrize("ell", [1, 4, 128])
 @pytest.mark.parametrize("keyed", [False, True])
-def test_particles_advance_as_they_do_beside_the_owner(limit: int, keyed: bool) -> None:
+def test_particles_advance_as_they_do_beside_the_owner(ell: int, keyed: bool) -> None:
     """`advance_particles` is what `advance` makes of them, whoever acts, cuts included."""
     senses = moves = 0
     for seed, step in enumerate(sample_steps()[::3]):
@@ -94,11 +94,11 @@ def test_particles_advance_as_they_do_beside_the_owner(limit: int, keyed: bool) 
             taken = particles.take(rows)
             truth = core.Infostates.draw(states, len(rows), step.kind, 1, truths=taken)
             if owner == step.actor:
-                _, beside, _ = core.advance(truth, taken, actions, 1, limit, seed, keyed)
+                _, beside, _ = core.advance(truth, taken, actions, 1, ell, seed, keyed)
             else:
-                beside, _, _ = core.advance(taken, truth, actions, limit, 1, seed, keyed)
-            alone = core.advance_particles(particles, rows, states, step.kind, actions, limit, seed, keyed)
-            assert alone.limit == limit
+                beside, _, _ = core.advance(taken, truth, actions, ell, 1, seed, keyed)
+            alone = core.advance_particles(particles, rows, states, step.kind, actions, ell, seed, keyed)
+            assert alone.ell == ell
             for row in range(len(rows)):
                 assert alone.fens(row) == beside.fens(row)
             np.testing.assert_array_equal(alone.keys(True), beside.keys(True))

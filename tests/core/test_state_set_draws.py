@@ -91,10 +91,3 @@ def test_samples_are_parts_of_the_set() -> None:
     assert len(set(drawn)) == 50 and set(drawn) < set(states)
     assert (drawn.owner, drawn.turn) == (states.owner, states.turn)
     assert sorted(states.sample(10 * len(states), 1)) == sorted(states)
-
-
-def test_intersection() -> None:
-    states = unseen_turns(2)
-    a, b = states.sample(200, 1), states.sample(200, 2)
-    assert set(a.intersect(b)) == set(a) & set(b)
-    assert sorted(states.intersect(a)) == sorted(a)

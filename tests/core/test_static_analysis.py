@@ -325,7 +325,7 @@ def test_large_sets(size: int) -> None:
     parts = [len(np.unique(view)) for view in told]
     kept = set(chess.SquareSet(core.settle_set(states, SENSE)[0]))
     assert kept == {sense for sense in chess.SQUARES if not dominated(sense, told, parts)}
-    rows = core.Infostates.draw(states, 1, SENSE, limit=len(states))
+    rows = core.Infostates.draw(states, 1, SENSE, ell=len(states))
     assert set(rows.legal(prune=True)[0].tolist()) == kept
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from penumbra import core
 from penumbra.rbc.synopsis import PLANES
 from tests.oracles.synopsis import MOVE, PAIRS, SENSE, Context, synopsis
-from tests.support.kernels import batch, memory_of, squares
+from tests.support.kernels import batch, core_context, squares
 from tests.support.situations import SCALE, Known, known, random_steps, real_games, rows_of
 
 Planes = NDArray[np.uint64]
@@ -236,15 +236,15 @@ def test_every_build_of_the_core_gives_the_same_planes() -> None:
     for build in core.BUILDS:
         if build != core.BUILD and core.BUILD == "generic":
             continue  # this processor may not run it
-        module = importlib.import_module(f"penumbra._core_{build}")
+        module = importlib.import_module(f"penumbra.core._{build}")
         for state, planes in zip(states, expected, strict=True):
-            remembered = memory_of(state.context)
-            memory = module.Memory(
+            remembered = core_context(state.context)
+            context = module.Context(
                 remembered.last_from,
                 remembered.last_to,
                 remembered.own_capture,
                 remembered.opposing_capture,
                 remembered.previous,
             )
-            rows = module.Infostates.from_fens([state.fens], state.player, state.kind, 128, [memory])
+            rows = module.Infostates.from_fens([state.fens], state.player, state.kind, 128, [context])
             assert np.array_equal(rows.synopsis()[0], planes)

@@ -275,7 +275,7 @@ def test_the_belief_stands_in_the_truth_where_the_opponent_is_known_for_sure() -
         truth = StateSet(game.fen(), owner=True)
         kind = game.step if game.turn else belief.current.x.kind
         assert belief.current.particles is not None
-        here = rbc.Situation(truth, kind, belief.current.x.memory)
+        here = rbc.Situation(truth, kind, belief.current.x.context)
         assert belief.domain.meets(belief.current.particles, here).all()
         sizes.append(len(belief.current.x.states))
 

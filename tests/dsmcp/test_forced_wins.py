@@ -8,7 +8,7 @@ import pytest
 
 from penumbra import core
 from penumbra.arena.game_loop import play_strictly
-from penumbra.core import MOVE, SENSE, Game, Infostates, Memory, StateSet
+from penumbra.core import MOVE, SENSE, Context, Game, Infostates, StateSet
 from penumbra.dsmcp import PRESETS, Agent, Settings
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.players.opponents.random_player import RandomPlayer
@@ -32,7 +32,7 @@ class Won(NamedTuple):
         return self.fens[0].split()[1] == "w"
 
     def situation(self, kind: int) -> Situation:
-        return Situation(StateSet.from_fens(list(self.fens), self.white), kind, Memory())
+        return Situation(StateSet.from_fens(list(self.fens), self.white), kind, Context())
 
     def agent(self, kind: int, settings: Settings) -> Agent[Situation, Infostates]:
         x = self.situation(kind)

@@ -77,7 +77,7 @@ def listed_actions(board: chess.Board) -> set[int]:
     return {action_of_move(move, board.turn) for move in moves}
 
 
-def memory_of_mover(context: Context, outcome: Outcome, planes: Sequence[int], player: chess.Color) -> Context:
+def context_of_mover(context: Context, outcome: Outcome, planes: Sequence[int], player: chess.Color) -> Context:
     """The mover's memory after its move; `planes` is its synopsis at that move step, before the move."""
     taken = outcome.taken
     return replace(
@@ -89,6 +89,6 @@ def memory_of_mover(context: Context, outcome: Outcome, planes: Sequence[int], p
     )
 
 
-def memory_of_other(context: Context, outcome: Outcome, player: chess.Color) -> Context:
+def context_of_other(context: Context, outcome: Outcome, player: chess.Color) -> Context:
     """The memory of `player` after its opponent's move: only the capture is told."""
     return replace(context, last_opposing_capture=viewer_capture(outcome.capture, player))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import chess
 
-from tests.oracles.infostate import advance, memory_of_mover, memory_of_other
+from tests.oracles.infostate import advance, context_of_mover, context_of_other
 from tests.oracles.positions import random_request
 from tests.oracles.state_set import State, board_of, state_of
 from tests.oracles.synopsis import MOVE, SENSE, Context, synopsis
@@ -50,8 +50,8 @@ def walk(rng: random.Random, start: chess.Board, plies: int, limit: int) -> Iter
         yield step
         outcome = advance(states[actor], states[other], truth, action)
         planes = synopsis(actor, MOVE, step.actor_boards(), context[actor])
-        context[actor] = memory_of_mover(context[actor], outcome, planes, actor)
-        context[other] = memory_of_other(context[other], outcome, other)
+        context[actor] = context_of_mover(context[actor], outcome, planes, actor)
+        context[other] = context_of_other(context[other], outcome, other)
         truth = outcome.truth
         states[actor] = cut(outcome.actor, truth, limit, rng)
         states[other] = cut(outcome.other, truth, limit, rng)

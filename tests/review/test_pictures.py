@@ -46,18 +46,18 @@ def test_moments_are_those_of_the_game() -> None:
             found = find_moment(record, moment.player, turn, moment.kind, 128, 0)
             assert sorted(found.situation.states) == sorted(moment.states)
             assert found.fen.split()[0] == moment.board.board_fen()
-            assert found.situation.memory.last_to == moment.context.last_to
-            assert found.situation.memory.opposing_capture == moment.context.last_opposing_capture
+            assert found.situation.context.last_to == moment.context.last_to
+            assert found.situation.context.opposing_capture == moment.context.last_opposing_capture
 
 
 def test_what_is_drawn_is_what_training_sees() -> None:
     """Where nothing is drawn by chance, the planes are those of the training examples."""
     record = read_record(PAPER_GAME)
-    examples = make_examples([record], ExampleSettings(limit=1_000))
+    examples = make_examples([record], ExampleSettings(ell=1_000))
     for row in range(len(examples)):
         player, turn = bool(examples.players[row]), int(examples.plies[row]) // 2 + 1
         x = find_moment(record, player, turn, int(examples.actions[row] >= 64), 1_000, 0).situation
-        planes = Infostates.draw(x.states, 1, x.kind, 1_000, x.memory).synopsis()[0]
+        planes = Infostates.draw(x.states, 1, x.kind, 1_000, x.context).synopsis()[0]
         assert planes.tolist() == examples.synopses[row].tolist()
 
 

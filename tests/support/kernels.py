@@ -11,8 +11,8 @@ from tests.oracles.synopsis import Context
 from tests.oracles.walks import Step
 
 
-def memory_of(context: Context) -> core.Memory:
-    return core.Memory(
+def core_context(context: Context) -> core.Context:
+    return core.Context(
         context.last_from,
         context.last_to,
         context.last_own_capture,
@@ -33,7 +33,7 @@ def batch(steps: Sequence[Step], players: Sequence[chess.Color], limit: int = 12
             player,
             step.kind,
             limit,
-            [memory_of(step.context[player])],
+            [core_context(step.context[player])],
         )
         for step, player in zip(steps, players, strict=True)
     ]
@@ -45,13 +45,13 @@ def states_of(batch: core.Infostates, row: int) -> set[State]:
 
 
 def context_of(batch: core.Infostates, row: int) -> Context:
-    memory = batch.memory(row)
+    context = batch.context(row)
     return Context(
-        memory.last_from,
-        memory.last_to,
-        memory.own_capture,
-        memory.opposing_capture,
-        tuple(int(plane) for plane in memory.previous),
+        context.last_from,
+        context.last_to,
+        context.own_capture,
+        context.opposing_capture,
+        tuple(int(plane) for plane in context.previous),
     )
 
 

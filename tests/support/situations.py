@@ -18,7 +18,7 @@ import chess
 from penumbra import core
 from penumbra.interop.history import history_to_record
 from penumbra.rbc.actions import parse_action
-from tests.oracles.infostate import advance, listed_actions, memory_of_mover, memory_of_other
+from tests.oracles.infostate import advance, context_of_mover, context_of_other, listed_actions
 from tests.oracles.positions import random_placement, random_walk
 from tests.oracles.state_set import state_of
 from tests.oracles.synopsis import MOVE, SENSE, Context, synopsis
@@ -26,7 +26,7 @@ from tests.oracles.views import PASS, move_code, viewer_capture, viewer_square, 
 from tests.oracles.walks import Step, cut, walk
 from tests.support import DATA
 from tests.support.evidence import scale
-from tests.support.kernels import memory_of
+from tests.support.kernels import core_context
 
 REAL_GAMES = DATA / "real_games.jsonl"
 SCALE = scale(1, 10)  # how many times the usual number of random cases
@@ -60,8 +60,8 @@ def scripted_steps(start: chess.Board, words: str, limit: int) -> Iterator[Step]
         outcome = advance(states[actor], states[other], truth, action)
         if step.kind == MOVE:
             planes = synopsis(actor, MOVE, step.actor_boards(), context[actor])
-            context[actor] = memory_of_mover(context[actor], outcome, planes, actor)
-            context[other] = memory_of_other(context[other], outcome, other)
+            context[actor] = context_of_mover(context[actor], outcome, planes, actor)
+            context[other] = context_of_other(context[other], outcome, other)
         truth = outcome.truth
         states[actor] = cut(outcome.actor, truth, limit, rng)
         states[other] = cut(outcome.other, truth, limit, rng)
@@ -171,5 +171,5 @@ def known(game: dict[str, Any], size: int, seed: int) -> Iterator[Known]:
 
 def rows_of(states: Sequence[Known], limit: int = 128) -> core.Infostates:
     """One native row for each information state."""
-    rows = [core.Infostates.from_fens([s.fens], s.player, s.kind, limit, [memory_of(s.context)]) for s in states]
+    rows = [core.Infostates.from_fens([s.fens], s.player, s.kind, limit, [core_context(s.context)]) for s in states]
     return core.Infostates.concatenate(rows)

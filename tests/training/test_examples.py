@@ -29,7 +29,7 @@ WHOLE = 1_000_000  # more states than any set here has
 @cache
 def real_examples() -> Examples:
     """One example for each step of the recorded games, no set ever cut, ℓ larger than most."""
-    return make_examples(real_records(), ExampleSettings(limit=400, cap=WHOLE))
+    return make_examples(real_records(), ExampleSettings(ell=400, cap=WHOLE))
 
 
 @cache
@@ -106,7 +106,7 @@ def test_synopses_of_whole_sets_are_the_oracles() -> None:
 def test_draws_summarise_states_of_the_set() -> None:
     """What is definite in the whole set is so in a draw, and what is possible in a draw is so in the set."""
     examples = real_examples()
-    drawn = make_examples(real_records(), ExampleSettings(limit=5, cap=WHOLE, seed=1))
+    drawn = make_examples(real_records(), ExampleSettings(ell=5, cap=WHOLE, seed=1))
     definite, possible = slice(18, 25), slice(25, 32)
     fits = examples.set_sizes <= 400
     assert not np.any(examples.synopses[fits, definite] & ~drawn.synopses[fits, definite])
@@ -115,7 +115,7 @@ def test_draws_summarise_states_of_the_set() -> None:
 
 
 def test_multiplicity_repeats_each_step_with_draws_of_its_own() -> None:
-    settings = ExampleSettings(limit=5, multiplicity=3, cap=WHOLE, seed=4)
+    settings = ExampleSettings(ell=5, multiplicity=3, cap=WHOLE, seed=4)
     examples = make_examples(real_records(), settings)
     single = real_examples()
     assert len(examples) == 3 * len(single)
@@ -137,7 +137,7 @@ def test_multiplicity_repeats_each_step_with_draws_of_its_own() -> None:
 
 
 def test_each_draw_remembers_its_own_previous_turn() -> None:
-    examples = make_examples(real_records(), ExampleSettings(limit=5, multiplicity=3, seed=4))
+    examples = make_examples(real_records(), ExampleSettings(ell=5, multiplicity=3, seed=4))
     last: dict[tuple[int, bool, int], list[int]] = {}
     for row, planes in enumerate(examples.synopses):
         key = int(examples.games[row]), bool(examples.players[row]), row % 3
@@ -147,7 +147,7 @@ def test_each_draw_remembers_its_own_previous_turn() -> None:
 
 
 def test_the_seed_decides_and_the_threads_do_not(restore_threads: None) -> None:
-    settings = ExampleSettings(limit=5, multiplicity=2, cap=100, seed=9)
+    settings = ExampleSettings(ell=5, multiplicity=2, cap=100, seed=9)
     runs = []
     for threads in (1, 2, 5):
         core.set_threads(threads)
@@ -159,7 +159,7 @@ def test_the_seed_decides_and_the_threads_do_not(restore_threads: None) -> None:
 
 
 def test_a_game_gives_the_same_examples_in_whatever_company() -> None:
-    settings = ExampleSettings(limit=5, cap=100, seed=9)
+    settings = ExampleSettings(ell=5, cap=100, seed=9)
     together = make_examples(real_records(), settings)
     alone = make_examples(real_records()[3:4], settings)
     assert np.array_equal(together.synopses[together.games == 3], alone.synopses)
@@ -167,7 +167,7 @@ def test_a_game_gives_the_same_examples_in_whatever_company() -> None:
 
 def test_a_cap_cuts_and_says_so() -> None:
     cap = 40
-    whole, cut = real_examples(), make_examples(real_records(), ExampleSettings(limit=30, cap=cap, seed=2))
+    whole, cut = real_examples(), make_examples(real_records(), ExampleSettings(ell=30, cap=cap, seed=2))
     assert np.any(cut.cut) and not np.all(cut.cut)
     assert np.all(cut.set_sizes <= np.minimum(whole.set_sizes, cap))
     # Flagged as soon as the set outgrows the cap; not flagged means exact.
@@ -178,7 +178,7 @@ def test_a_cap_cuts_and_says_so() -> None:
 
 def test_a_set_is_exact_again_after_the_sense_that_made_it_fit() -> None:
     """The set before a sense may be past the cap and the one after it exact: nothing was lost between them."""
-    cut = make_examples(real_records(), ExampleSettings(limit=30, cap=40, seed=2))
+    cut = make_examples(real_records(), ExampleSettings(ell=30, cap=40, seed=2))
     senses = cut.actions < 64
     turns = np.flatnonzero(senses[:-1] & ~senses[1:] & (cut.plies[:-1] == cut.plies[1:]))
     assert np.any(cut.cut[turns] & ~cut.cut[turns + 1])
@@ -186,7 +186,7 @@ def test_a_set_is_exact_again_after_the_sense_that_made_it_fit() -> None:
 
 def test_the_truth_stays_in_a_set_that_is_cut() -> None:
     """At a move, where a set is cut around the truth, what is said to be definite is true."""
-    cut = make_examples(real_records(), ExampleSettings(limit=40, cap=40, seed=3))
+    cut = make_examples(real_records(), ExampleSettings(ell=40, cap=40, seed=3))
     for row, (_, moment) in enumerate(real_moments()):
         if moment.kind == MOVE and cut.cut[row]:
             board = moment.board if moment.player else moment.board.mirror()
@@ -314,7 +314,7 @@ def test_batches_hold_every_example_once() -> None:
 def test_cleaning_leaves_out_small_cut_sets_and_missed_wins() -> None:
     fen = "k6r/8/8/8/8/8/8/R6K w - - 0 1"
     records = [*real_records(), play("sense a7, pass, sense h7, h1h8", fen)]
-    examples = make_examples(records, ExampleSettings(limit=30, cap=40, seed=2))
+    examples = make_examples(records, ExampleSettings(ell=30, cap=40, seed=2))
     cleaned = clean(examples, 30)
     small = examples.cut & (examples.set_sizes < 30)
     assert (cleaned.rows, cleaned.flagged, cleaned.too_small) == (len(examples), examples.cut.sum(), small.sum())
@@ -343,7 +343,7 @@ def test_a_tenth_of_the_games_are_for_validation_by_what_they_are() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (ExampleSettings(limit=0), "limit"),
+        (ExampleSettings(ell=0), "ell"),
         (ExampleSettings(multiplicity=0), "multiplicity"),
         (ExampleSettings(cap=0), "cap"),
         (ExampleSettings(cap=-5), "cap"),

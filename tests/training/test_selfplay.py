@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from penumbra.core import PASS, Fleet, GameRecord, set_threads
+from penumbra.core import PASS, GameBatch, GameRecord, set_threads
 from penumbra.dsmcp.domain import Features, Floats, Legal
 from penumbra.games.archive import Archive
 from penumbra.games.verification import verify
@@ -20,19 +20,19 @@ WHOLE = 10**6  # states: nothing is cut
 
 
 def random_games(games: int, at_once: int, seed: int = 3, cap: int = 300) -> dict[int, bytes]:
-    """Fleet games with actions drawn by the number of the game and the step alone."""
-    fleet = Fleet(games, at_once, 32, cap, seed, 60)
+    """Games of a batch, with actions drawn by the number of the game and the step alone."""
+    batch = GameBatch(games, at_once, 32, cap, seed, 60)
     steps: dict[int, int] = {}
     done: dict[int, bytes] = {}
-    while len(fleet):
-        actions, offsets = fleet.legal()
+    while len(batch):
+        actions, offsets = batch.legal()
         chosen = []
-        for row, number in enumerate(fleet.numbers().tolist()):
+        for row, number in enumerate(batch.numbers().tolist()):
             steps[number] = steps.get(number, 0) + 1
             rng = np.random.default_rng((seed, number, steps[number]))
             chosen.append(int(rng.choice(actions[offsets[row] : offsets[row + 1]])))
-        fleet.act(np.array(chosen, np.int32))
-        done |= {number: record.to_bytes() for number, record in fleet.take_finished()}
+        batch.act(np.array(chosen, np.int32))
+        done |= {number: record.to_bytes() for number, record in batch.take_finished()}
     return done
 
 
@@ -46,19 +46,19 @@ def test_games_do_not_depend_on_their_neighbours_or_threads(restore_threads: Non
 
 def test_rows_show_what_the_replayer_of_examples_shows() -> None:
     """Where nothing is cut, the synopses seen while playing are those of the examples made from the record."""
-    fleet = Fleet(4, 4, WHOLE, WHOLE, 1, 8, False)
+    batch = GameBatch(4, 4, WHOLE, WHOLE, 1, 8, False)
     rng = np.random.default_rng(5)
     seen: dict[int, list[np.ndarray]] = {number: [] for number in range(4)}
     records: dict[int, GameRecord] = {}
-    while len(fleet):
-        actions, offsets = fleet.legal()
-        planes = fleet.synopsis()
-        for row, number in enumerate(fleet.numbers().tolist()):
+    while len(batch):
+        actions, offsets = batch.legal()
+        planes = batch.synopsis()
+        for row, number in enumerate(batch.numbers().tolist()):
             seen[number].append(planes[row])
-        fleet.act(np.array([rng.choice(actions[a:b]) for a, b in pairwise(offsets)], np.int32))
-        records |= dict(fleet.take_finished())
+        batch.act(np.array([rng.choice(actions[a:b]) for a, b in pairwise(offsets)], np.int32))
+        records |= dict(batch.take_finished())
     for number, record in records.items():
-        examples = make_examples([record], ExampleSettings(limit=WHOLE, cap=WHOLE))
+        examples = make_examples([record], ExampleSettings(ell=WHOLE, cap=WHOLE))
         assert not examples.cut.any()
         assert np.array_equal(np.stack(seen[number]), examples.synopses)
 
@@ -66,30 +66,30 @@ def test_rows_show_what_the_replayer_of_examples_shows() -> None:
 def test_a_sure_capture_is_the_only_choice() -> None:
     """A move that is the only legal one takes the king."""
     forced = 0
-    fleet = Fleet(20, 20, 32, 3_000, 7, 60)
+    batch = GameBatch(20, 20, 32, 3_000, 7, 60)
     rng = np.random.default_rng(6)
-    while len(fleet):
-        _, offsets = fleet.legal()
-        numbers = fleet.numbers()
-        chosen = choose(fleet, [("Top", 0.3)] * len(fleet), lambda headset: HeuristicEvaluator(2.0), rng)
+    while len(batch):
+        _, offsets = batch.legal()
+        numbers = batch.numbers()
+        chosen = choose(batch, [("Top", 0.3)] * len(batch), lambda headset: HeuristicEvaluator(2.0), rng)
         only = numbers[(np.diff(offsets) == 1) & (chosen >= 64)].tolist()
-        fleet.act(chosen)
-        ended = dict(fleet.take_finished())
+        batch.act(chosen)
+        ended = dict(batch.take_finished())
         assert all(number in ended and ended[number].reason == "KING_CAPTURE" for number in only)
         forced += len(only)
     assert forced >= 2
 
 
 def test_an_action_that_is_not_legal_changes_nothing() -> None:
-    fleet = Fleet(2, 2)
-    before = fleet.synopsis()
+    batch = GameBatch(2, 2)
+    before = batch.synopsis()
     with pytest.raises(ValueError, match=r"row 1: action 4160 is not legal"):
-        fleet.act(np.array([10, PASS], np.int32))
+        batch.act(np.array([10, PASS], np.int32))
     with pytest.raises(ValueError, match="1 actions for 2 rows"):
-        fleet.act(np.array([10], np.int32))
-    assert np.array_equal(before, fleet.synopsis()) and len(fleet) == 2
+        batch.act(np.array([10], np.int32))
+    assert np.array_equal(before, batch.synopsis()) and len(batch) == 2
     with pytest.raises(ValueError, match="at least one game"):
-        Fleet(0)
+        GameBatch(0)
 
 
 def test_actions_are_drawn_as_the_policy_says() -> None:
@@ -118,10 +118,10 @@ def test_each_row_is_chosen_by_its_own_headset() -> None:
             priors[legal.offsets[:-1] + self.place] = 1.0
             return priors, np.zeros(len(features), np.float32)
 
-    fleet = Fleet(6, 6)
+    batch = GameBatch(6, 6)
     sides = [("A", 1.0), ("B", 0.0), ("A", 0.5), ("B", 1.0), ("B", 2.0), ("A", 0.0)]
-    chosen = choose(fleet, sides, lambda headset: Only(3 if headset == "A" else 8), np.random.default_rng(1))
-    actions, offsets = fleet.legal()
+    chosen = choose(batch, sides, lambda headset: Only(3 if headset == "A" else 8), np.random.default_rng(1))
+    actions, offsets = batch.legal()
     places = [int(np.flatnonzero(actions[offsets[i] : offsets[i + 1]] == chosen[i])[0]) for i in range(6)]
     assert places == [3, 8, 3, 8, 8, 3]
 

@@ -58,7 +58,7 @@ def compare(x: Situation, particles: Infostates, truth: str) -> Comparison:
     if truth not in x.states:
         raise ValueError(f"the true state is not among those held possible: {truth}")
     size = len(x.states)
-    stands = Infostates.draw(x.states, len(particles), x.kind, 1, x.memory, 0, False, particles)
+    stands = Infostates.draw(x.states, len(particles), x.kind, 1, x.context, 0, False, particles)
     keys, first, counts = np.unique(stands.keys(), return_index=True, return_counts=True)
     there = Infostates.from_fens([[truth]], x.states.owner, x.kind, 1)
     found = int(counts[keys == there.keys()[0]].sum())  # particles that stand for the truth

@@ -27,7 +27,7 @@ def _row(name: str, settings: ExampleSettings, seconds: float) -> Row:
 
     with on_threads(1):
         speed = rate(work, seconds)
-    cleaned = clean(made[0], settings.limit)
+    cleaned = clean(made[0], settings.ell)
     left_out = cleaned.too_small / cleaned.rows
     note = (
         f"{len(records())} games of real players, multiplicity {settings.multiplicity}, cap {settings.cap:,}: "

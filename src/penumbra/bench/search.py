@@ -18,11 +18,11 @@ import numpy as np
 
 from penumbra import core
 from penumbra.bench.report import Row
-from penumbra.core import SENSE, Game, Infostates, Memory, NodeTable, Paths, StateSet, threads
+from penumbra.core import SENSE, Context, Game, Infostates, NodeTable, Paths, StateSet, threads
 from penumbra.dsmcp import Settings
 from penumbra.dsmcp.belief import Belief
 from penumbra.dsmcp.domain import Evaluator
-from penumbra.dsmcp.playouts import Budget, Search
+from penumbra.dsmcp.playouts import Budget, HitRate, Search
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.network.loading import choose_device, network_evaluator
 from penumbra.players.penumbra.presets import DEFAULT, PRESETS
@@ -132,7 +132,10 @@ def measure(evaluator: Evaluator, settings: Settings, seconds: float) -> tuple[f
     speed = (counters.nodes - nodes) / elapsed
     shares = np.array([counters.wait_seconds - waited, meter.kernels, meter.table]) / elapsed
     note = f"b {settings.b}, in flight {settings.in_flight}, {threads()} threads, {len(x.states):,} states; "
-    note += "waiting for the evaluator {:.0%}, kernels {:.0%}, node table {:.0%}".format(*shares)
+    note += "waiting for the evaluator {:.0%}, kernels {:.0%}, node table {:.0%}; ".format(*shares)
+    counters.hit_rate = hits = HitRate()
+    search.run(root, Budget(nodes=1))
+    note += f"{hits.known.sum() / max(hits.met.sum(), 1):.0%} of the nodes met were in the table"
     return speed, 1 - float(shares.sum()), note
 
 
@@ -187,11 +190,11 @@ def middle_game(particles: int = 256) -> tuple[Situation, Any]:
         sets[color] = sets[color].apply_move(action_to_code(action), game.last_taken, None)
     ours = sets[True].expand(None, cap=100_000, seed=9)
     # Particles: what the opponent may hold possible, each standing in a state of ours.
-    x = Situation(ours, SENSE, Memory())
+    x = Situation(ours, SENSE, Context())
     truths = Infostates.draw(StateSet(game.fen(), True), particles, SENSE)
-    J = Infostates.draw(sets[False], particles, SENSE, 128, Memory(), SEED, False, truths)
+    J = Infostates.draw(sets[False], particles, SENSE, 128, Context(), SEED, False, truths)
     if not ReconBlindChess().meets(J, x).all():
-        x = Situation(StateSet.from_fens([*ours.fens()[:-1], game.fen()], True), SENSE, Memory())
+        x = Situation(StateSet.from_fens([*ours.fens()[:-1], game.fen()], True), SENSE, Context())
     return x, J
 
 

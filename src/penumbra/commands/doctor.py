@@ -35,7 +35,8 @@ def report() -> tuple[list[tuple[str, str]], list[str]]:
 def _check_core(found: list[tuple[str, str]], problems: list[str]) -> None:
     """Loads the core and counts the moves of chess' first three plies on it."""
     try:
-        from penumbra import _cpu, core
+        from penumbra import core
+        from penumbra.core import _cpu
     except ImportError as error:
         problems.append(f"the native core does not load: {error}")
         return

@@ -12,14 +12,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from penumbra._core_generic import *  # noqa: F403
+    from penumbra.core._generic import *  # noqa: F403
 
 BUILDS = ("generic", "x86_64_v3")
 
 
 def _best_build() -> str:
     """The fastest build this processor can run: x86_64_v3 needs all of its instructions, and a fast PEXT."""
-    from penumbra._cpu import features
+    from penumbra.core._cpu import features
 
     return "x86_64_v3" if {"x86_64_v3", "bmi2"} <= set(features()) else "generic"
 
@@ -30,7 +30,7 @@ def _load() -> tuple[str, ModuleType]:
         raise ImportError(f"PENUMBRA_CORE={chosen}: no such build of the core; known are {', '.join(BUILDS)}")
     try:
         build = chosen or _best_build()
-        return build, importlib.import_module(f"penumbra._core_{build}")
+        return build, importlib.import_module(f"penumbra.core._{build}")
     except ModuleNotFoundError as error:
         hint = "build it with: cmake -S . -B build -G Ninja && cmake --build build"
         raise ImportError(f"the native core is not built ({error.name} is missing); {hint}") from None

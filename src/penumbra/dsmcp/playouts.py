@@ -26,7 +26,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple
 
 import numpy as np
@@ -85,6 +85,24 @@ class Asker:
         return self.executor.submit(self.evaluator.evaluate, *request).result
 
 
+class HitRate:
+    """How often the node table knows the nodes that playouts meet, by depth (rows) and log2 of set size (columns)."""
+
+    def __init__(self) -> None:
+        self.met = np.zeros((64, 8), np.int64)
+        self.known = np.zeros((64, 8), np.int64)
+
+    def count(self, depth: int, sizes: Ints, known: Flags) -> None:
+        bins = np.minimum(np.log2(sizes).astype(np.int64), 7)
+        self.met[min(depth, 63)] += np.bincount(bins, minlength=8)
+        self.known[min(depth, 63)] += np.bincount(bins[known], minlength=8)
+
+    def shares(self) -> npt.NDArray[np.float64]:
+        """NaN where no node was met."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.known / self.met)
+
+
 @dataclass
 class Counters:
     """What happened in a search."""
@@ -92,16 +110,8 @@ class Counters:
     nodes: int = 0  # evaluations
     playouts: int = 0
     ended: int = 0
-    known: npt.NDArray[np.int64] = field(
-        default_factory=lambda: np.zeros((64, 8), np.int64)
-    )  # by depth, log2 of set size
-    met: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((64, 8), np.int64))
     wait_seconds: float = 0.0  # waiting for the evaluator
-
-    def hit_rate(self) -> npt.NDArray[np.float64]:
-        """Share of nodes met before, by depth (rows) and log2 of the number of states (columns); NaN for none."""
-        with np.errstate(invalid="ignore"):
-            return np.asarray(self.known / self.met)
+    hit_rate: HitRate | None = None  # None: not counted
 
 
 @dataclass(frozen=True)
@@ -241,7 +251,7 @@ class Search(Generic[X, L]):
                 # Evaluate K_t.
                 if s.z < math.inf:
                     d[rows] += path.visits(rows) - s.n_vl > s.z
-                path.lose_virtually(rows)
+                path.add_virtual_loss(rows)
                 legal = domain.legal(K, prune=ours and s.prune_senses)
                 mu, q = yield Request(domain.sigma(K), legal, not ours)
                 if not ours and s.reply_temperature != 1:
@@ -255,7 +265,8 @@ class Search(Generic[X, L]):
                     keys = domain.keys(K, s.memory_in_key)[going_on]
                     node_value = ((1 + q[going_on]) / 2).astype(np.float32)
                     chosen = bandit(table, keys, *take_legal(legal, mu, going_on), node_value, s, rng)
-                    self.count(t, K.counts[going_on], chosen.known)
+                    if self.counters.hit_rate is not None:
+                        self.counters.hit_rate.count(t, K.counts[going_on], chosen.known)
                     a = chosen.actions
                 path.credit(rows, q, ours, np.ones(len(rows)))
                 if len(going_on) < len(rows):
@@ -274,11 +285,6 @@ class Search(Generic[X, L]):
             path.credit(ended, results[over], ours, weights.astype(np.float64))
             self.counters.ended += len(ended)
         return over
-
-    def count(self, t: int, sizes: Ints, known: Flags) -> None:
-        bins = np.minimum(np.log2(sizes).astype(np.int64), 7)
-        self.counters.met[min(t, 63)] += np.bincount(bins, minlength=8)
-        self.counters.known[min(t, 63)] += np.bincount(bins[known], minlength=8)
 
 
 def final_choice(

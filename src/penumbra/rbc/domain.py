@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penumbra import core
-from penumbra.core import MOVE, SENSE, START_FEN, Infostates, Memory, StateSet
+from penumbra.core import MOVE, SENSE, START_FEN, Context, Infostates, StateSet
 from penumbra.dsmcp.domain import Flags, Floats, Ints, Keys, Legal, Rows
 from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
 
@@ -27,7 +27,7 @@ class Situation:
 
     states: StateSet
     kind: int
-    memory: Memory
+    context: Context
     came_by: Observation | None = None
 
     @property
@@ -37,7 +37,7 @@ class Situation:
 
 def start(owner: bool, fen: str = START_FEN) -> tuple[Situation, Infostates]:
     """The first situation of a game, and the opponent's information state in it."""
-    situation = Situation(StateSet(fen, owner), SENSE, Memory())
+    situation = Situation(StateSet(fen, owner), SENSE, Context())
     return situation, Infostates.draw(StateSet(fen, not owner), 1, SENSE)
 
 
@@ -54,10 +54,10 @@ def moved(x: Situation, observation: Moved, ell: int, seed: int) -> Situation:
     """After our move. Planes 18 to 35 of this turn, of one drawing of ℓ states, are remembered in the next."""
     requested, taken, capture, ended = observation
     states = x.states.apply_move(requested, taken, capture, ended)
-    planes = Infostates.draw(x.states, 1, MOVE, ell, x.memory, seed).synopsis()[0, 18:36].copy()
+    planes = Infostates.draw(x.states, 1, MOVE, ell, x.context, seed).synopsis()[0, 18:36].copy()
     start, target = (taken & 63, taken >> 6 & 63) if taken else (None, None)
-    memory = Memory(start, target, capture, x.memory.opposing_capture, planes)
-    return Situation(states, SENSE, memory, observation)
+    context = Context(start, target, capture, x.context.opposing_capture, planes)
+    return Situation(states, SENSE, context, observation)
 
 
 def opponent_sensed(x: Situation) -> Situation:
@@ -67,9 +67,9 @@ def opponent_sensed(x: Situation) -> Situation:
 
 def opponent_moved(x: Situation, observation: OpponentMoved, cap: int = 0, seed: int = 0) -> Situation:
     states = x.states.expand(observation.capture, cap=cap, seed=seed)
-    m = x.memory
-    memory = Memory(m.last_from, m.last_to, m.own_capture, observation.capture, m.previous)
-    return Situation(states, SENSE, memory, observation)
+    c = x.context
+    context = Context(c.last_from, c.last_to, c.own_capture, observation.capture, c.previous)
+    return Situation(states, SENSE, context, observation)
 
 
 class ReconBlindChess:
@@ -112,8 +112,8 @@ class ReconBlindChess:
     def sigma(self, batch: Infostates, rows: Rows | None = None) -> npt.NDArray[Any]:
         return batch.synopsis(rows=rows)
 
-    def keys(self, batch: Infostates, with_memory: bool) -> Keys:
-        return batch.keys(with_memory)
+    def keys(self, batch: Infostates, with_context: bool) -> Keys:
+        return batch.keys(with_context)
 
     def concatenate(self, batches: list[Infostates]) -> Infostates:
         return Infostates.concatenate(batches)
@@ -128,7 +128,7 @@ class ReconBlindChess:
         return 32 * (ell + 1) + 200
 
     def draw(self, x: Situation, rows: int, ell: int, seed: int, keyed: bool, truths: Infostates | None) -> Infostates:
-        return Infostates.draw(x.states, rows, x.kind, ell, x.memory, seed, keyed, truths)
+        return Infostates.draw(x.states, rows, x.kind, ell, x.context, seed, keyed, truths)
 
     def root(self, x: Situation, static_analysis: bool) -> tuple[Ints, int | None]:
         sure: int = -1

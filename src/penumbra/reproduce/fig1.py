@@ -106,7 +106,7 @@ def without_random(found: Games) -> list[GameRecord]:
 
 def look(records: Sequence[GameRecord], cap: int) -> Sums:
     """Steps and points by bucket, and the largest set of each game."""
-    examples = make_examples(records, ExampleSettings(limit=1, cap=cap, settle=False))
+    examples = make_examples(records, ExampleSettings(ell=1, cap=cap, settle=False))
     which = buckets(examples.set_sizes)
     points = (1 + examples.outcomes) / 2
     most = np.ones(len(records), np.int64)

@@ -22,7 +22,7 @@ def cost(request: Request) -> Cost:
 def run(request: Request) -> Result:
     moment = find_moment(example_game(), True, TURN, SENSE, ELL, request.seed)
     states = moment.situation.states
-    drawn = Infostates.draw(states, 1, SENSE, ELL, moment.situation.memory, request.seed)
+    drawn = Infostates.draw(states, 1, SENSE, ELL, moment.situation.context, request.seed)
     masks = [int(mask) for mask in drawn.synopsis()[0]]
     rows: list[list[Cell]] = [
         [plane.number, plane.name, plane.sort, masks[plane.number].bit_count(), f"{masks[plane.number]:016x}"]

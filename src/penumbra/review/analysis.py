@@ -143,7 +143,7 @@ def _details(player: PenumbraPlayer) -> dict[str, Any]:
     `planes`: those of one drawing of ℓ states, as 16 hexadecimal digits each, bit 0 the player's own a1.
     """
     x, particles = player.situation, player.agent.belief.current.particles
-    drawn = Infostates.draw(x.states, 1, x.kind, player.settings.ell, x.memory, 0)
+    drawn = Infostates.draw(x.states, 1, x.kind, player.settings.ell, x.context, 0)
     return {
         "knowledge": {} if particles is None else shares(knowledge_marginals(particles), not player.color),
         "planes": [f"{int(plane):016x}" for plane in drawn.synopsis()[0]],

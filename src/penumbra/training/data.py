@@ -132,7 +132,7 @@ class Table:
 
     def _add(self, records: Sequence[GameRecord], first: int) -> None:
         settings = self.settings
-        cleaned = clean(make_examples(records, settings.with_seed(settings.seed + first)), settings.limit)
+        cleaned = clean(make_examples(records, settings.with_seed(settings.seed + first)), settings.ell)
         fitting = cleaned.examples.take(np.flatnonzero(np.diff(cleaned.examples.legal_offsets) <= MOST_LEGAL))
         examples, chosen = self._wanted(fitting, records)
         start, stop = self.tally.kept, self.tally.kept + len(examples)

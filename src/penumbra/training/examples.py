@@ -23,7 +23,7 @@ from penumbra.games.archive import is_validation
 class ExampleSettings:
     """How examples are made."""
 
-    limit: Count = 128  # ℓ, the states summarised by a synopsis
+    ell: Count = 128  # ℓ: the states summarised by a synopsis
     multiplicity: Count = 1  # examples made of each step, by different draws
     cap: Count = 5_000  # states tracked; a larger set becomes a uniform draw that holds the truth
     seed: Natural = 0
@@ -105,20 +105,20 @@ class Cleaned:
 def make_examples(records: Sequence[GameRecord], settings: ExampleSettings | None = None) -> Examples:
     """All examples of these games. `ValueError` names a game that breaks the rules by its place among the records."""
     s = settings or ExampleSettings()
-    columns = core.make_examples(records, s.limit, s.multiplicity, s.cap, s.seed, s.settle)
+    columns = core.make_examples(records, s.ell, s.multiplicity, s.cap, s.seed, s.settle)
     for flag in ("soon_won", "soon_lost", "players", "cut", "missed_win"):
         columns[flag] = columns[flag].view(np.bool_)
     draws = np.arange(len(columns["actions"]), dtype=np.int32) % s.multiplicity
     return Examples(draws=draws, **columns)
 
 
-def clean(examples: Examples, limit: int) -> Cleaned:
+def clean(examples: Examples, ell: int) -> Cleaned:
     """Leaves out what would teach wrongly.
 
     A set that was cut with the truth kept, and then filtered below ℓ, holds the truth more often than chance would
     have it. A game that the loser could have won by force teaches the wrong winner.
     """
-    too_small = examples.cut & (examples.set_sizes < limit)
+    too_small = examples.cut & (examples.set_sizes < ell)
     missed = examples.missed_win & ~too_small
     kept = examples.take(np.flatnonzero(~too_small & ~missed))
     return Cleaned(kept, len(examples), int(examples.cut.sum()), int(too_small.sum()), int(missed.sum()))

@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from penumbra.core import Fleet, GameRecord
+from penumbra.core import GameBatch, GameRecord
 from penumbra.network.model import Network, network_input
 from penumbra.training.data import MOST_LEGAL, narrow_columns, padded, players_of
 from penumbra.training.examples import ExampleSettings, make_examples
@@ -107,7 +107,7 @@ def steps_of_games(
         torch.from_numpy(gain).to(device),
         torch.from_numpy(outcomes).to(device),
     )
-    fit = np.flatnonzero(~(examples.cut & (examples.set_sizes < settings.limit)))  # where the truth does not stand out
+    fit = np.flatnonzero(~(examples.cut & (examples.set_sizes < settings.ell)))  # where the truth does not stand out
     return steps.take(torch.from_numpy(fit).to(device))
 
 
@@ -135,7 +135,7 @@ class Bulk:
         self.against_itself = against_itself if len(self.headsets) > 1 else 1.0
         self.lam = lam
         self.seed = seed
-        self.fleet = Fleet(1 << 40, at_once, ell, cap, seed, LONGEST // 2)
+        self.batch = GameBatch(1 << 40, at_once, ell, cap, seed, LONGEST // 2)
         self.cast = np.empty((0, 2), np.int8)  # of each game: which headset plays White, which Black
         self.random = torch.Generator(self.device).manual_seed(seed)
         self.least = steps
@@ -186,12 +186,12 @@ class Bulk:
                 if self.device.type == "cuda":
                     torch.cuda.current_stream().synchronize()  # before what is copied from can be used again
                 self._newer = None
-        fleet = self.fleet
-        numbers, players = fleet.numbers(), fleet.players()
+        batch = self.batch
+        numbers, players = batch.numbers(), batch.players()
         side = self.headsets_of(numbers)[np.arange(len(numbers)), 1 - players]
         where = self.remember(numbers, players, side)
-        fleet.act(self.choose(side, where))
-        for number, record in fleet.take_finished():
+        batch.act(self.choose(side, where))
+        for number, record in batch.take_finished():
             white, black = self.cast[number]
             record.white_name, record.black_name = NAME + self.headsets[white], NAME + self.headsets[black]
             self.finished.append(record)
@@ -230,8 +230,8 @@ class Bulk:
     @torch.inference_mode()
     def choose(self, side: NDArray[np.int8], where: Tensor) -> NDArray[np.int32]:
         """An action for each row, drawn from the policy of its headset; each step is stored."""
-        planes = torch.from_numpy(self.fleet.synopsis().view(np.int64)).to(self.device)
-        legal = torch.from_numpy(padded(*self.fleet.legal())).to(self.device)
+        planes = torch.from_numpy(self.batch.synopsis().view(np.int64)).to(self.device)
+        legal = torch.from_numpy(padded(*self.batch.legal())).to(self.device)
         x = self.network.tower(network_input(planes, self.dtype))
         logs = torch.empty(legal.shape, device=self.device)
         values = torch.zeros(len(planes), device=self.device)

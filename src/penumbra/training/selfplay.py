@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from penumbra.core import Fleet
+from penumbra.core import GameBatch
 from penumbra.dsmcp.domain import Evaluator, Legal
 from penumbra.games.archive import Archive, NewGame
 
@@ -60,20 +60,20 @@ def play(
     report: Callable[[int, int], None] = lambda games, steps: None,
 ) -> int:
     """Plays all games into the archive; `report(games, steps)` after each step. How many steps were taken."""
-    fleet = Fleet(plan.games, plan.at_once, plan.ell, plan.cap, plan.seed, plan.ply_limit)
+    batch = GameBatch(plan.games, plan.at_once, plan.ell, plan.cap, plan.seed, plan.ply_limit)
     rng = np.random.default_rng(plan.seed)
     cast: dict[int, tuple[tuple[str, float], tuple[str, float]]] = {}
     ended: list[NewGame] = []  # not yet in the archive
     steps = done = 0
     written = time.monotonic()
     try:
-        while len(fleet):
-            numbers, players = fleet.numbers(), fleet.players()
+        while len(batch):
+            numbers, players = batch.numbers(), batch.players()
             cast |= {number: plan.sides(number) for number in numbers.tolist() if number not in cast}
             sides = [cast[number][0 if white else 1] for number, white in zip(numbers.tolist(), players, strict=True)]
-            fleet.act(choose(fleet, sides, evaluators, rng))
+            batch.act(choose(batch, sides, evaluators, rng))
             steps += len(sides)
-            for number, record in fleet.take_finished():
+            for number, record in batch.take_finished():
                 record.white_name, record.black_name = (NAME + headset for headset, _ in cast.pop(number))
                 ended.append(NewGame(record, SOURCE, made=(str(plan), number)))
                 done += 1
@@ -87,10 +87,13 @@ def play(
 
 
 def choose(
-    fleet: Fleet, sides: Sequence[tuple[str, float]], evaluators: Callable[[str], Evaluator], rng: np.random.Generator
+    batch: GameBatch,
+    sides: Sequence[tuple[str, float]],
+    evaluators: Callable[[str], Evaluator],
+    rng: np.random.Generator,
 ) -> NDArray[np.int32]:
     """An action for each row, drawn from the policy of its headset at its temperature."""
-    features, legal = fleet.synopsis(), Legal(*fleet.legal())
+    features, legal = batch.synopsis(), Legal(*batch.legal())
     chosen = np.empty(len(sides), np.int32)
     names = np.array([headset for headset, _ in sides])
     temperatures = np.array([temperature for _, temperature in sides])

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from penumbra.arena.game_loop import play_strictly
-from penumbra.core import MOVE, SENSE, Game, ImpossibleObservation, Memory, StateSet
+from penumbra.core import MOVE, SENSE, Context, Game, ImpossibleObservation, StateSet
 from penumbra.dsmcp import Settings
 from penumbra.dsmcp.domain import Features, Floats, Legal
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
@@ -43,7 +43,7 @@ def middle(owner: bool, kind: int, plies: int = 1) -> Situation:
     states = StateSet(fen, owner)
     for _ in range(plies):
         states = states.apply_move(0, 0, None).expand(None)
-    return Situation(states, kind, Memory())
+    return Situation(states, kind, Context())
 
 
 def theirs(x: Situation) -> Situation:
@@ -95,10 +95,10 @@ def test_a_sense_never_takes_our_own_king_away() -> None:
 @pytest.mark.parametrize("capture", ["e4", "a1", "d4", "h2"])
 def test_a_capture_that_nothing_could_make_is_believed(owner: bool, capture: str) -> None:
     """On a square of ours that nothing attacks, and on an empty one."""
-    x = theirs(Situation(StateSet(MIDDLE if owner else MIDDLE.replace(" w ", " b "), owner), MOVE, Memory()))
+    x = theirs(Situation(StateSet(MIDDLE if owner else MIDDLE.replace(" w ", " b "), owner), MOVE, Context()))
     after = recovered(x, OpponentMoved(square(capture)), 5)
     assert after.kind == SENSE and after.ours
-    assert after.memory.opposing_capture == square(capture)
+    assert after.context.opposing_capture == square(capture)
     assert_sound(after.states)
     for fen in after.states.fens():
         assert read_board(fen, owner)[square(capture)] > 6
@@ -119,13 +119,13 @@ def test_a_capture_that_nothing_could_make_is_believed(owner: bool, capture: str
     ],
 )
 def test_a_wrong_result_of_a_move_is_believed(owner: bool, requested: str, taken: str, capture: str | None) -> None:
-    x = Situation(StateSet(MIDDLE if owner else MIDDLE.replace(" w ", " b "), owner), MOVE, Memory())
+    x = Situation(StateSet(MIDDLE if owner else MIDDLE.replace(" w ", " b "), owner), MOVE, Context())
     # Black's mirrored position has the queens and kings on the same files, so the words mean the same for both.
     codes = uci_to_code(requested), uci_to_code(taken)
     mirrored = MIDDLE.split()[0].swapcase().split("/")
     if not owner:
         fen = "/".join(reversed(mirrored)) + " b KQkq - 0 6"
-        x = Situation(StateSet(fen, False), MOVE, Memory())
+        x = Situation(StateSet(fen, False), MOVE, Context())
     observation = Moved(*codes, None if capture is None else square(capture))
     with pytest.raises(ValueError):
         observed(x, observation, 128, 0, 0)

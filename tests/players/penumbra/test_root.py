@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from penumbra.configs.reader import ConfigurationError
-from penumbra.core import MOVE, SENSE, Infostates, Memory, StateSet
+from penumbra.core import MOVE, SENSE, Context, Infostates, StateSet
 from penumbra.dsmcp.domain import Floats, Ints
 from penumbra.dsmcp.root_policy import AtRoot, Root, RootPolicy
 from penumbra.dsmcp.settings import PRESETS as PAPER
@@ -26,7 +26,7 @@ from penumbra.rbc.domain import Situation
 
 def situation(*fens: str) -> tuple[Situation, Ints]:
     """White before its move in any of these states, and its moves."""
-    x = Situation(StateSet.from_fens(list(fens), True), MOVE, Memory())
+    x = Situation(StateSet.from_fens(list(fens), True), MOVE, Context())
     actions, _ = Infostates.draw(x.states, 1, MOVE, 1).legal()
     return x, actions
 
@@ -151,7 +151,7 @@ def test_a_sense_is_worth_what_the_next_move_gains_by_it() -> None:
     d7, g7, b2 = (parse_square(name) for name in ("d7", "g7", "b2"))
     assert worth[d7] == worth[g7] == max(worth.values())  # each shows one of the two squares
     assert worth[d7] > worth[b2] + 0.05
-    x = Situation(states, SENSE, Memory())
+    x = Situation(states, SENSE, Context())
     particles = Infostates.concatenate(
         [Infostates.draw(StateSet(fen, False), 8, SENSE) for fen in states.fens()]  # it knows where it stands
     )

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import onnxruntime
 
-from penumbra import _cpu
+from penumbra.core import _cpu
 from penumbra.dsmcp.domain import Features
 from penumbra.network.onnx_evaluator import unpack
 from penumbra.network.onnx_graph import build, rounded_values

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penumbra import _cpu
+from penumbra.core import _cpu
 from penumbra.dsmcp.domain import Features, Floats, Legal
 from penumbra.network.quantization.rounding import Ranges, folded, rounded_weights, scale_and_zero
 from penumbra.network.weights import Weights
 
 if TYPE_CHECKING:
-    from penumbra import _network_avx2
+    from penumbra.network.quantization import _int8_avx2
 
 WIDTHS = (64, 128)
 BUILDS = {"avx512": "avx512_vnni", "avx2": "x86_64_v3"}  # of the kernels, the fastest first: what they take
@@ -50,14 +50,14 @@ class Int8Evaluator:
         ranges: Ranges,
         build: str | None = None,  # None: the fastest
     ) -> None:
-        self.kernels = importlib.import_module(f"penumbra._network_{build or builds()[0]}")
+        self.kernels = importlib.import_module(f"penumbra.network.quantization._int8_{build or builds()[0]}")
         self.kernels.set_threads(threads)
         self.weights, self.ranges = weights, ranges
         self.policy, self.value, self.opponent = policy, value, opponent
-        self.networks: dict[str, _network_avx2.Network] = {}
+        self.networks: dict[str, _int8_avx2.Network] = {}
         self.network(policy)
 
-    def network(self, policy: str) -> _network_avx2.Network:
+    def network(self, policy: str) -> _int8_avx2.Network:
         if policy not in self.networks:
             parts = rounded(self.weights, policy, self.value, self.ranges)
             self.networks[policy] = self.kernels.Network(*parts)

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from penumbra.core import MOVE, START_FEN, ImpossibleObservation, Memory, StateSet
+from penumbra.core import MOVE, START_FEN, Context, ImpossibleObservation, StateSet
 from penumbra.players.opponents.engine import Actions, Engine, Scores, in_check, make_engine, tamed
 from penumbra.players.opponents.engine_player import EnginePlayer
 from penumbra.players.opponents.settings import TrackingSettings
@@ -79,7 +79,7 @@ class TrackingPlayer(EnginePlayer[S]):
         try:
             self.states = self._successor(observation)
         except ImpossibleObservation:
-            some = Situation(self.draw(REBUILT), MOVE, Memory())
+            some = Situation(self.draw(REBUILT), MOVE, Context())
             self.states = recovered(some, observation, self.seed()).states
 
     def _successor(self, observation: Observation) -> StateSet:

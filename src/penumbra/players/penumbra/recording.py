@@ -31,7 +31,7 @@ def belief_marginals(x: Situation, particles: Infostates | None) -> npt.NDArray[
     if particles is None or not len(particles):
         return set_marginals(x)
     rows = np.linspace(0, len(particles) - 1, min(len(particles), MOST_PARTICLES)).astype(np.int64)
-    truths = Infostates.draw(x.states, len(rows), x.kind, 1, x.memory, 0, False, particles.take(rows))
+    truths = Infostates.draw(x.states, len(rows), x.kind, 1, x.context, 0, False, particles.take(rows))
     planes = truths.synopsis()[:, 19:25]  # of one state each, what is definite is what is there
     bits = (planes[:, :, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)  # uint64[rows, 6, 64]
     return np.asarray(bits.mean(axis=0).T)

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from penumbra.core import MOVE, SENSE, ImpossibleObservation, Memory, StateSet
+from penumbra.core import MOVE, SENSE, Context, ImpossibleObservation, StateSet
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import code_parts, sense_window, view
 from penumbra.rbc.domain import Situation
@@ -99,12 +99,12 @@ def recovered(x: Situation, observation: Observation, seed: int) -> Situation:
             return replace(x, states=_after_sense(x.states, observation, rng), kind=MOVE, came_by=observation)
         case Moved(_, taken, capture):
             start, end = (taken & 63, taken >> 6 & 63) if taken else (None, None)
-            memory = Memory(start, end, capture, x.memory.opposing_capture, x.memory.previous)
-            return Situation(_after_move(x.states, observation, rng), SENSE, memory, observation)
+            context = Context(start, end, capture, x.context.opposing_capture, x.context.previous)
+            return Situation(_after_move(x.states, observation, rng), SENSE, context, observation)
         case OpponentMoved(capture):
-            m = x.memory
-            memory = Memory(m.last_from, m.last_to, m.own_capture, capture, m.previous)
-            return Situation(_after_opposing_move(x.states, capture, rng), SENSE, memory, observation)
+            c = x.context
+            context = Context(c.last_from, c.last_to, c.own_capture, capture, c.previous)
+            return Situation(_after_opposing_move(x.states, capture, rng), SENSE, context, observation)
 
 
 # -- one kind of observation each

@@ -1,4 +1,4 @@
-"""A moment of a recorded game as one player knew it: the set of states before one of its steps, and its memory."""
+"""A moment of a recorded game as one player knew it: the set of states before one of its steps, and its context."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def draw_planes(moment: Moment, ell: int, seed: int, path: Path) -> None:
 def planes_figure(moment: Moment, ell: int, seed: int) -> Figure:
     """The picture, not yet in a file."""
     x = moment.situation
-    drawn = Infostates.draw(x.states, 1, moment.kind, ell, x.memory, seed)
+    drawn = Infostates.draw(x.states, 1, moment.kind, ell, x.context, seed)
     planes = drawn.synopsis()[0]
     figure = Figure(figsize=(COLUMNS * 1.42, ROWS * 1.84 + 0.9), facecolor="white")
     grid = figure.add_gridspec(ROWS, COLUMNS, left=0.018, right=0.993, bottom=0.05, top=0.928, wspace=0.12, hspace=0.38)

@@ -95,5 +95,5 @@ def drawn(
 
 def fens_of(x: Situation, particles: Infostates, rows: Rows) -> list[str]:
     """The states in which these particles stand."""
-    truths = Infostates.draw(x.states, len(rows), x.kind, 1, x.memory, 0, False, particles.take(rows))
+    truths = Infostates.draw(x.states, len(rows), x.kind, 1, x.context, 0, False, particles.take(rows))
     return [truths.fens(row)[0] for row in range(len(rows))]

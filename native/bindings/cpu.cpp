@@ -54,7 +54,7 @@ bool has_vnni(bool avx2) {
   return __builtin_cpu_supports("avx512vnni") || (avx2 && known && (r.a >> 4 & 1));
 }
 
-// All that the module _network_avx512 was compiled for, beyond x86_64_v3.
+// All that the module _int8_avx512 was compiled for, beyond x86_64_v3.
 bool has_avx512_vnni() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
@@ -87,6 +87,6 @@ std::vector<std::string> features() { return {}; }
 NB_MODULE(PENUMBRA_MODULE, m) {
   m.def("features", &features,
         "Names of the features of this processor that a core or an evaluator can use: 'avx2', 'bmi2' (only where it is "
-        "fast), 'x86_64_v3' (all that -march=x86-64-v3 takes), 'avx512_vnni' (that and what the module _network_avx512 "
+        "fast), 'x86_64_v3' (all that -march=x86-64-v3 takes), 'avx512_vnni' (that and what the module _int8_avx512 "
         "takes) and 'vnni'. Empty where the processor is not x86-64.");
 }

@@ -1,13 +1,11 @@
-// The Python face of the small search.
-#include "bindings.h"
+// The search for single states.
 #include "rbc/engine.h"
+
+#include "bindings/core.h"
 
 namespace penumbra {
 
 namespace {
-
-using namespace nb::literals;
-using Moves = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 EngineLimits checked(int depth, std::int64_t nodes) {
   if (depth < 1) throw std::invalid_argument("the engine's depth must be at least one, not " + std::to_string(depth));
@@ -27,23 +25,14 @@ void bind_engine(nb::module_& m) {
       },
       "fen"_a, "Hundredths of a pawn for the player to move, without search.");
   m.def(
-      "engine_value",
-      [](const std::string& fen, int depth, std::int64_t nodes) {
-        const World world = parse_fen(fen);
-        const nb::gil_scoped_release release;
-        return search_value(world.sides[world.turn], world.sides[!world.turn], checked(depth, nodes));
-      },
-      "fen"_a, "depth"_a = 2, "nodes"_a = 20000);
-  m.def(
       "engine_scores",
-      [](const StateSet& set, const Moves& actions, int depth, std::int64_t nodes, int margin) {
+      [](const StateSet& set, const Column<std::int32_t>& actions, int depth, std::int64_t nodes, int margin) {
         EngineLimits limits = checked(depth, nodes);
         if (margin < 0)
           throw std::invalid_argument("the margin is " + std::to_string(margin) + "; it must not be negative");
         limits.margin = margin;
         std::vector<Move> requests;
-        for (std::size_t i = 0; i < actions.shape(0); ++i) {
-          const int action = actions.data()[i];
+        for (const Action action : span_of(actions)) {
           if (!is_move(set.own(), action))
             throw std::invalid_argument("action " + std::to_string(action) + " is not a listed move");
           requests.push_back(move_of(action));
@@ -51,7 +40,7 @@ void bind_engine(nb::module_& m) {
         std::vector<std::int32_t> scores;
         {
           const nb::gil_scoped_release release;
-          scores = score_requests(set.own(), {set.members().data(), set.size()}, requests, limits);
+          scores = score_requests(set.own(), set.states(), requests, limits);
         }
         return to_numpy(std::move(scores), {set.size(), requests.size()});
       },
@@ -66,22 +55,22 @@ void bind_engine(nb::module_& m) {
         std::vector<std::int32_t> values;
         {
           const nb::gil_scoped_release release;
-          values = state_values(set.own(), {set.members().data(), set.size()}, set.turn() == set.owner(), limits);
+          values = state_values(set.own(), set.states(), set.turn() == set.owner(), limits);
         }
-        const std::size_t n = values.size();
-        return to_numpy(std::move(values), {n});
+        return to_numpy(std::move(values));
       },
       "set"_a, "depth"_a = 2, "nodes"_a = 20000, "int32[states]: the value of every state for the player to move.");
   m.def(
       "hunt_king",
-      [](const std::string& fen, int most) {
+      [](const std::string& fen, int max_moves) {
         const World world = parse_fen(fen);
         const nb::gil_scoped_release release;
-        const Hunt hunt = hunt_king(world.sides[world.turn], world.sides[!world.turn], most);
+        const Hunt hunt = hunt_king(world.sides[world.turn], world.sides[!world.turn], max_moves);
         return std::make_pair(hunt.moves, action_of(hunt.first));
       },
-      "fen"_a, "most"_a = 4,
-      "The fewest moves that take the king if the opponent passes (0: more than `most`), and the first as an action.");
+      "fen"_a, "max_moves"_a = 4,
+      "The fewest moves that take the king if the opponent passes (0: more than `max_moves`), and the first as an "
+      "action.");
 }
 
 }  // namespace penumbra

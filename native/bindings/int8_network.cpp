@@ -1,12 +1,17 @@
-// The modules _network_avx512 and _network_avx2: networks in eight bits. Who loads one has asked _cpu first.
-#include "bindings.h"
-#include "network/eight_bits.h"
-#include "parallel.h"
+// The modules _int8_avx512 and _int8_avx2: networks quantized to int8. Whoever loads one has asked _cpu what the processor
+// can do.
+#include "network/int8_network.h"
+#include "base/parallel.h"
+#include "bindings/arrays.h"
+#include "rbc/infostate.h"
+#include "rbc/rules.h"
 
-using namespace nb::literals;
 using namespace penumbra;
 
 namespace {
+
+// The network knows no game: it has the numbers of planes and actions of its own.
+static_assert(kInputPlanes == kPlanes && kFirstMove == kMoveBase && kPassMove == kPassAction);
 
 template <class T>
 using Array = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
@@ -27,10 +32,10 @@ Convolution convolution(const nb::tuple& parts, std::size_t inputs, std::size_t 
           copied(nb::cast<Floats>(parts[2]), outputs, "a convolution's bias")};
 }
 
-Dense dense(const nb::tuple& parts, std::size_t width, std::size_t few, std::size_t hidden) {
-  return {copied(nb::cast<Floats>(parts[0]), width * few, "a head"),
-          copied(nb::cast<Floats>(parts[1]), few, "a head"),
-          copied(nb::cast<Floats>(parts[2]), 64 * few * hidden, "a head"),
+Dense dense(const nb::tuple& parts, std::size_t width, std::size_t channels, std::size_t hidden) {
+  return {copied(nb::cast<Floats>(parts[0]), width * channels, "a head"),
+          copied(nb::cast<Floats>(parts[1]), channels, "a head"),
+          copied(nb::cast<Floats>(parts[2]), 64 * channels * hidden, "a head"),
           copied(nb::cast<Floats>(parts[3]), hidden, "a head"),
           copied(nb::cast<Floats>(parts[4]), hidden, "a head"),
           nb::cast<float>(parts[5])};
@@ -40,25 +45,25 @@ Dense dense(const nb::tuple& parts, std::size_t width, std::size_t few, std::siz
 
 NB_MODULE(PENUMBRA_MODULE, m) {
   m.def("set_threads", &set_threads, "n"_a, "Threads that evaluate, the calling one included.");
-  nb::class_<EightBitNetwork>(m, "Network", "A tower, the policy of one headset and the value of another.")
+  nb::class_<Int8Network>(m, "Network", "A tower, the policy of one headset and the value of another.")
       .def(
           "__init__",
-          [](EightBitNetwork* self, std::size_t width, const nb::list& blocks, const Floats& policy,
+          [](Int8Network* self, std::size_t width, const nb::list& blocks, const Floats& policy,
              const Floats& policy_bias, const nb::tuple& pass, const nb::tuple& value) {
             if (width != 64 && width != 128)
               throw std::invalid_argument("a network of " + std::to_string(width) + " channels; it can have 64 or 128");
             if (blocks.size() < 2) throw std::invalid_argument("a network needs two blocks at least");
-            EightBitNetwork made;
+            Int8Network made;
             made.width = static_cast<int>(width);
             for (std::size_t i = 0; i < blocks.size(); ++i) {
               const auto parts = nb::cast<nb::tuple>(blocks[i]);
               Block block;
-              block.first = convolution(nb::cast<nb::tuple>(parts[0]), i == 0 ? 104 : width, width, 9);
+              block.first = convolution(nb::cast<nb::tuple>(parts[0]), i == 0 ? kInputPlanes : width, width, 9);
               block.second = convolution(nb::cast<nb::tuple>(parts[1]), width, width, 9);
               if (i == 0) {
-                block.shortcut = convolution(nb::cast<nb::tuple>(parts[2]), 104, width, 1);
+                block.shortcut = convolution(nb::cast<nb::tuple>(parts[2]), kInputPlanes, width, 1);
               } else {
-                block.kept = nb::cast<float>(parts[2]);
+                block.residual_scale = nb::cast<float>(parts[2]);
               }
               made.tower.push_back(std::move(block));
             }
@@ -68,7 +73,7 @@ NB_MODULE(PENUMBRA_MODULE, m) {
             made.policy_bias = copied(policy_bias, 65, "the policy's bias");
             made.pass = dense(pass, width, kPassChannels, kPassHidden);
             made.value = dense(value, width, kValueChannels, kValueHidden);
-            new (self) EightBitNetwork(std::move(made));
+            new (self) Int8Network(std::move(made));
           },
           "width"_a, "blocks"_a, "policy"_a, "policy_bias"_a, "pass_move"_a, "value"_a,
           nb::sig("def __init__(self, width: int, blocks: list[typing.Any], "
@@ -77,7 +82,8 @@ NB_MODULE(PENUMBRA_MODULE, m) {
           "Numbers as penumbra.network.quantization.evaluator has them; the last block is the policy's.")
       .def(
           "evaluate",
-          [](const EightBitNetwork& self, nb::ndarray<const std::uint64_t, nb::shape<-1, 104>, nb::c_contig> planes,
+          [](const Int8Network& self,
+             nb::ndarray<const std::uint64_t, nb::shape<-1, kInputPlanes>, nb::c_contig> planes,
              nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig> actions,
              nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig> offsets) {
             const std::size_t rows = planes.shape(0);
@@ -87,16 +93,15 @@ NB_MODULE(PENUMBRA_MODULE, m) {
             for (std::size_t i = 0; i < rows; ++i)
               if (offsets.data()[i] > offsets.data()[i + 1]) throw std::invalid_argument("the offsets do not rise");
             for (std::size_t i = 0; i < actions.size(); ++i)
-              if (actions.data()[i] < 0 || actions.data()[i] > kPassAction)
+              if (actions.data()[i] < 0 || actions.data()[i] > kPassMove)
                 throw std::invalid_argument("there is no action " + std::to_string(actions.data()[i]));
             std::vector<float> priors(actions.size()), values(rows);
             if (rows) {
               const nb::gil_scoped_release release;
-              self.evaluate({planes.data(), rows * 104}, {actions.data(), actions.size()}, {offsets.data(), rows + 1},
-                            priors.data(), values.data());
+              self.evaluate({planes.data(), rows * kInputPlanes}, {actions.data(), actions.size()},
+                            {offsets.data(), rows + 1}, priors.data(), values.data());
             }
-            const std::size_t n = actions.size();
-            return nb::make_tuple(to_numpy(std::move(priors), {n}), to_numpy(std::move(values), {rows}));
+            return nb::make_tuple(to_numpy(std::move(priors)), to_numpy(std::move(values)));
           },
           "planes"_a, "actions"_a, "offsets"_a,
           nb::sig("def evaluate(self, planes: numpy.typing.NDArray[numpy.uint64], "

@@ -1,28 +1,13 @@
-// The Python face of the native core: the only file that knows Python. Kernels run without the interpreter's lock.
-#include "bindings.h"
+// Games and their records.
+#include "bindings/core.h"
 
-#include "parallel.h"
-
-using namespace nb::literals;
-using namespace penumbra;
+namespace penumbra {
 
 namespace {
-
-Move checked_move(int code) {
-  if (code < 0 || code > 0xFFFF)
-    throw std::invalid_argument("move code " + std::to_string(code) + " is not in 0 to 65535");
-  return static_cast<Move>(code);
-}
 
 std::optional<std::string> maybe_reason(Reason reason) {
   if (reason == Reason::kNone) return std::nullopt;
   return std::string(reason_name(reason));
-}
-
-Limit checked_limit(long long cap, std::uint64_t seed) {
-  if (cap < 0)
-    throw std::invalid_argument("the cap on states is " + std::to_string(cap) + "; it must be at least one (0: none)");
-  return {static_cast<std::size_t>(cap), seed, nullptr};
 }
 
 nb::list to_list(const std::vector<int>& values) {
@@ -32,13 +17,7 @@ nb::list to_list(const std::vector<int>& values) {
   return list;
 }
 
-std::vector<World> parse_fens(const std::vector<std::string>& fens) {
-  std::vector<World> worlds;
-  for (const std::string& fen : fens) worlds.push_back(parse_fen(fen));
-  return worlds;
-}
-
-void bind_game(nb::module_& m) {
+void bind_record(nb::module_& m) {
   nb::class_<GameRecord>(
       m, "GameRecord",
       "A whole game in three bytes a turn: one sense and one requested move each, seen by their player.")
@@ -86,7 +65,7 @@ void bind_game(nb::module_& m) {
           [](GameRecord& r, OptionalSquare sense, std::optional<int> move) {
             if (!r.turns.empty() && !r.turns.back().moved)
               throw std::invalid_argument("the game ended in a turn without a move: no turn can follow");
-            const Square s = square_or_none(sense);
+            const Square s = checked_square(sense);
             r.turns.push_back({static_cast<std::int8_t>(s), move.has_value(), move ? checked_move(*move) : kPass});
           },
           "sense"_a.none(), "move"_a.none(), "A move of None: time ran out before it was made.")
@@ -100,7 +79,12 @@ void bind_game(nb::module_& m) {
       .def_prop_ro("hash", &GameRecord::hash, "64 bits that stand for the whole record.")
       .def("replay", &Game::replay, nb::call_guard<nb::gil_scoped_release>(),
            "The game at its end. ValueError names the turn that breaks the rules.");
+}
 
+}  // namespace
+
+void bind_game(nb::module_& m) {
+  bind_record(m);
   nb::class_<Game>(m, "Game", "A game of reconnaissance blind chess by action numbers, seen by the player to act.")
       .def(
           "__init__",
@@ -116,7 +100,7 @@ void bind_game(nb::module_& m) {
       .def_prop_ro("winner", &Game::winner)
       .def_prop_ro("reason", [](const Game& g) { return maybe_reason(g.reason()); })
       .def_prop_ro(
-          "capture", [](const Game& g) { return maybe(g.capture()); },
+          "capture", [](const Game& g) { return square_or_none(g.capture()); },
           "Where the opponent's last move took a piece of the player to act.")
       .def_prop_ro("last_request", [](const Game& g) { return static_cast<int>(g.last_request()); })
       .def_prop_ro("last_taken", [](const Game& g) { return static_cast<int>(g.last_outcome().taken); })
@@ -135,7 +119,7 @@ void bind_game(nb::module_& m) {
       .def(
           "sense",
           [](Game& g, OptionalSquare square) {
-            const Square s = square_or_none(square);
+            const Square s = checked_square(square);
             std::vector<std::pair<int, int>> result;
             g.sense(s);
             if (s == kNoSquare) return result;
@@ -152,11 +136,10 @@ void bind_game(nb::module_& m) {
             if (promotion < 0 || promotion > 5) throw std::invalid_argument("promotion must be 0 or 2 to 5");
             const Outcome o =
                 g.move(action == kPassAction ? kPass : static_cast<Move>(move_of(action) | (promotion << 12)));
-            return std::make_pair(action_of(o.taken), maybe(o.capture));
+            return std::make_pair(action_of(o.taken), square_or_none(o.capture));
           },
           "action"_a, "promotion"_a = 0, "The action that happened (the pass if it failed) and where it captured.")
       .def("resign", &Game::resign, "The player to act gives up.")
-      .def("lose_on_time", &Game::lose_on_time, "color"_a)
       .def("set_names", &Game::set_names, "white"_a, "black"_a)
       .def("fen", &Game::fen, "The truth, on the real board; the en-passant square is written after every double step.")
       .def("record", [](const Game& g) { return g.record(); })
@@ -173,7 +156,7 @@ void bind_game(nb::module_& m) {
       .def(
           "absolute_sense",
           [](Game& g, OptionalSquare square) {
-            const Square s = square_or_none(square);
+            const Square s = checked_square(square);
             const bool white = g.turn();
             g.sense(s == kNoSquare || white ? s : mirror(s));
             std::vector<int> contents;
@@ -192,137 +175,7 @@ void bind_game(nb::module_& m) {
             const Square capture = o.capture == kNoSquare || white ? o.capture : mirror(o.capture);
             return std::make_pair(static_cast<int>(white ? o.taken : mirror_move(o.taken)), capture);
           },
-          "code"_a)
-      .def_prop_ro("absolute_capture", [](const Game& g) {
-        return g.capture() == kNoSquare || g.turn() ? g.capture() : mirror(g.capture());
-      });
+          "code"_a);
 }
 
-void bind_state_set(nb::module_& m) {
-  nb::exception<ImpossibleObservation>(m, "ImpossibleObservation", PyExc_ValueError);
-
-  const auto release = nb::call_guard<nb::gil_scoped_release>();
-  nb::class_<StateSet>(
-      m, "StateSet",
-      "The exact set of world states that its owner holds possible. Immutable: operations make new sets.")
-      .def(
-          "__init__",
-          [](StateSet* self, const std::string& fen, bool owner) { new (self) StateSet(parse_fen(fen), owner); },
-          "fen"_a, "owner"_a)
-      .def_static(
-          "from_fens",
-          [](const std::vector<std::string>& fens, bool owner) {
-            return StateSet::from_worlds(parse_fens(fens), owner);
-          },
-          "fens"_a, "owner"_a)
-      .def_prop_ro("owner", &StateSet::owner)
-      .def_prop_ro("turn", &StateSet::turn, "Who is to act.")
-      .def_prop_ro("complete", &StateSet::complete, "False since a cap has cut the set.")
-      .def_prop_ro("generated", &StateSet::generated,
-                   "Successors counted before duplicates went when this set was made.")
-      .def_prop_ro("nbytes", &StateSet::nbytes)
-      .def("__len__", &StateSet::size)
-      .def(
-          "__contains__", [](const StateSet& s, const std::string& fen) { return s.contains(parse_fen(fen)); }, "fen"_a)
-      .def(
-          "fen",
-          [](const StateSet& s, std::size_t i) {
-            if (i >= s.size()) throw nb::index_error("state out of range");
-            return to_fen(s.world(i));
-          },
-          "index"_a)
-      .def("fens",
-           [](const StateSet& s) {
-             std::vector<std::string> fens;
-             fens.reserve(s.size());
-             for (std::size_t i = 0; i < s.size(); ++i) fens.push_back(to_fen(s.world(i)));
-             return fens;
-           })
-      .def(
-          "__iter__", [](nb::handle self) { return nb::iter(self.attr("fens")()); },
-          nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
-      .def(
-          "expand",
-          [](const StateSet& s, OptionalSquare capture, long long cap, std::uint64_t seed) {
-            const Limit limit = checked_limit(cap, seed);
-            const Square square = square_or_none(capture);
-            const nb::gil_scoped_release release;
-            return s.expand(square, limit);
-          },
-          "capture"_a.none(), "cap"_a = 0, "seed"_a = 0,
-          "The opponent moved, and captured on this square or nowhere. Past `cap` states (0: no cap) a uniform draw "
-          "stays.")
-      .def(
-          "filter_sense",
-          [](const StateSet& s, int square, const std::vector<int>& contents) {
-            const nb::gil_scoped_release release;
-            return s.filter_sense(square, contents);
-          },
-          "square"_a, "contents"_a, "The owner sensed and saw these contents, in the order of Game.sense.")
-      .def(
-          "apply_move",
-          [](const StateSet& s, int requested, int taken, OptionalSquare capture, bool ended) {
-            const Outcome outcome{checked_move(taken), square_or_none(capture)};
-            const Move request = checked_move(requested);
-            const nb::gil_scoped_release release;
-            return s.apply_move(request, outcome, ended);
-          },
-          "requested"_a, "taken"_a, "capture"_a.none(), "ended"_a = false,
-          "The owner moved: move codes, 0 the pass. `ended`: the move took the king.")
-      .def(
-          "prune_to_parents_of_expansion",
-          [](const StateSet& s, const StateSet& next, OptionalSquare capture) {
-            const Square square = square_or_none(capture);
-            const nb::gil_scoped_release release;
-            return s.parents_by_expand(next, square);
-          },
-          "next"_a, "capture"_a.none(), "The states from which expand(capture) leads into `next`.")
-      .def(
-          "prune_to_parents_of_move",
-          [](const StateSet& s, const StateSet& next, int requested, int taken, OptionalSquare capture, bool ended) {
-            const Outcome outcome{checked_move(taken), square_or_none(capture)};
-            const Move request = checked_move(requested);
-            const nb::gil_scoped_release release;
-            return s.parents_by_move(next, request, outcome, ended);
-          },
-          "next"_a, "requested"_a, "taken"_a, "capture"_a.none(), "ended"_a = false,
-          "The states from which apply_move(...) leads into `next`.")
-      .def("intersect", &StateSet::intersect, "other"_a, release)
-      .def("sample", &StateSet::sample, "n"_a, "seed"_a, release, "Drawn uniformly, without replacement.")
-      .def(
-          "marginals",
-          [](const StateSet& s) {
-            std::vector<std::uint64_t> counts;
-            {
-              const nb::gil_scoped_release release;
-              counts = s.marginals();
-            }
-            return to_numpy(std::move(counts), {64, kContents});
-          },
-          "uint64[64, 13]: how many states have each content on each square.");
-}
-
-}  // namespace
-
-NB_MODULE(PENUMBRA_MODULE, m) {
-  m.doc() = "Penumbra's native core: rules, exact sets of states, and kernels over batches of information states.";
-  nb::set_leak_warnings(false);  // objects that live until a worker process ends are no leaks
-  m.attr("SENSE") = 0;
-  m.attr("MOVE") = 1;
-  m.attr("PASS") = kPassAction;
-  m.attr("ACTIONS") = kActions;
-  m.attr("CONTENTS") = kContents;
-  m.attr("START_FEN") = kStartFen;
-  m.def("threads", &threads, "Threads that kernels use.");
-  m.def("set_threads", &set_threads, "n"_a);
-  m.def(
-      "perft", [](const std::string& fen, int depth, bool chess) { return perft(parse_fen(fen), depth, chess); },
-      "fen"_a, "depth"_a, "chess"_a = false, nb::call_guard<nb::gil_scoped_release>(),
-      "Sequences of taken moves: ordinary chess, or RBC with the pass, where a captured king ends a sequence.");
-  bind_game(m);
-  bind_state_set(m);
-  bind_infostates(m);
-  bind_dsmcp(m);
-  bind_engine(m);
-  bind_fleet(m);
-}
+}  // namespace penumbra

@@ -1,13 +1,12 @@
 // Many games that advance together, each with a tracker for both players, so that one batch of a network's policy moves
 // all of them by a step.
 //
-// Row r of what a fleet shows is what one player of one game knows: ℓ states drawn from its set, and what it remembers.
+// Row r of what a batch shows is what one player of one game knows: ℓ states drawn from its set, and its context.
 // Past the cap a set is a uniform draw that keeps the truth, as in examples made from games. A game that ends makes room
 // for the next, until all have been played.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,24 +16,24 @@
 
 namespace penumbra {
 
-struct FleetSettings {
+struct GameBatchSettings {
   std::int64_t games = 1;   // in all
   int at_once = 1;          // at most
-  int limit = 128;          // ℓ
+  int ell = 128;            // ℓ
   std::size_t cap = 2000;   // states tracked by a player
   std::uint64_t seed = 0;   // game i depends on this and i alone, and on what is chosen
   int full_turn_limit = 0;  // where a game is a draw; 0: nowhere
   bool settle = true;       // a sure capture of the king is the only legal action
 };
 
-class Fleet {
+class GameBatch {
  public:
-  explicit Fleet(const FleetSettings& settings);
-  ~Fleet();
-  Fleet(const Fleet&) = delete;
-  Fleet& operator=(const Fleet&) = delete;
+  explicit GameBatch(const GameBatchSettings& settings);
+  ~GameBatch();
+  GameBatch(const GameBatch&) = delete;
+  GameBatch& operator=(const GameBatch&) = delete;
 
-  int rows() const { return static_cast<int>(seats_.size()); }
+  int rows() const { return static_cast<int>(running_.size()); }
   // Of each row: the game's number, who acts (kWhite or kBlack), and what there is to see and to choose from.
   std::vector<std::int64_t> numbers() const;
   std::vector<std::uint8_t> players() const;
@@ -49,13 +48,13 @@ class Fleet {
   std::vector<std::pair<std::int64_t, GameRecord>> take_finished();
 
  private:
-  class Seat;
+  class TrackedGame;
 
   void observe();
 
-  FleetSettings settings_;
+  GameBatchSettings settings_;
   std::int64_t begun_ = 0;
-  std::vector<std::unique_ptr<Seat>> seats_;
+  std::vector<std::unique_ptr<TrackedGame>> running_;
   std::vector<Bitboard> synopses_;
   LegalActions legal_;
   std::vector<std::pair<std::int64_t, GameRecord>> finished_;

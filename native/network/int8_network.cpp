@@ -1,24 +1,22 @@
-#include "network/eight_bits.h"
+#include "network/int8_network.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "parallel.h"
-#include "rbc/rules.h"
-#include "rbc/synopsis.h"
+#include "base/parallel.h"
 
 namespace penumbra {
 
 namespace {
 
-// Boards on their way through the network.
+// The activations of the boards that one thread evaluates together.
 template <int kWidth>
 struct Scratch {
   std::vector<std::uint8_t> planes, x, y, z;
   std::vector<float> shortcut;
   Scratch()
-      : planes(boards_at_once(kWidth) * kPadded * kPlanes),
+      : planes(boards_at_once(kWidth) * kPadded * kInputPlanes),
         x(boards_at_once(kWidth) * kPadded * kWidth),
         y(x.size()),
         z(x.size()),
@@ -35,7 +33,7 @@ void run_convolution(const Convolution& c, const std::vector<std::uint8_t>& boar
   convolve<kInputs, kTaps>(c.weights, c.scale, c.bias, boards.data(), count, use);
 }
 
-// `middle` holds what is between the two convolutions.
+// `middle` takes the activations between the two convolutions.
 template <int kWidth, int kInputs>
 void run_block(const Block& block, std::vector<std::uint8_t>& from, std::vector<std::uint8_t>& middle,
                std::vector<std::uint8_t>& to, std::vector<float>& shortcut, int count) {
@@ -51,43 +49,43 @@ void run_block(const Block& block, std::vector<std::uint8_t>& from, std::vector<
       store_bytes(at<kWidth>(to, b, square, output), add(values, other));
     });
   } else {
-    const Lanes kept = all(block.kept);
+    const Lanes residual_scale = broadcast(block.residual_scale);
     run_convolution<kWidth, 9>(block.second, middle, count, [&](int b, int square, int output, Lanes values) {
       const Lanes other = load_bytes(at<kWidth>(from, b, square, output));
-      store_bytes(at<kWidth>(to, b, square, output), multiply_add(other, kept, values));
+      store_bytes(at<kWidth>(to, b, square, output), multiply_add(other, residual_scale, values));
     });
   }
 }
 
 template <int kWidth>
 float dot(const float* weights, const std::uint8_t* x) {
-  Lanes sums = none();
+  Lanes sums = zeros();
   for (int channel = 0; channel < kWidth; channel += kLanes)
     sums = multiply_add(load_bytes(x + channel), load(weights + channel), sums);
   return sum(sums);
 }
 
-constexpr int kDenseBoards =
-    4;  // that go through a dense layer at once, for its weights do not fit into the nearer caches
+// Boards that go through a dense layer together: its weights do not fit into the nearer caches.
+constexpr int kDenseBoards = 4;
 
-// The dense layer of some boards, and the sum of what it gives.
-template <int kFew, int kHidden, int kBoards>
-void run_hidden(const Dense& d, const float (*squeezed)[kFew * 64], float* results) {
+// The dense layer of kBoards boards and the output after it.
+template <int kChannels, int kHidden, int kBoards>
+void run_hidden(const Dense& d, const float (*squeezed)[kChannels * 64], float* results) {
   constexpr int kAtOnce =
-      std::min(kHidden / kLanes, kLanes / kBoards);  // for each board; half of the registers there are
+      std::min(kHidden / kLanes, kLanes / kBoards);  // registers for each board: half of all there are
   Lanes out[kBoards];
-  for (Lanes& sums : out) sums = none();
+  for (Lanes& sums : out) sums = zeros();
   for (int first = 0; first < kHidden; first += kAtOnce * kLanes) {
     Lanes hidden[kBoards][kAtOnce];
 #pragma GCC unroll 4
     for (int b = 0; b < kBoards; ++b)
 #pragma GCC unroll 16
       for (int h = 0; h < kAtOnce; ++h) hidden[b][h] = load(&d.hidden_bias[first + h * kLanes]);
-    for (int i = 0; i < 64 * kFew; ++i) {
+    for (int i = 0; i < 64 * kChannels; ++i) {
       const float* weights = &d.hidden[i * kHidden + first];
 #pragma GCC unroll 4
       for (int b = 0; b < kBoards; ++b) {
-        const Lanes x = all(squeezed[b][i]);
+        const Lanes x = broadcast(squeezed[b][i]);
 #pragma GCC unroll 16
         for (int h = 0; h < kAtOnce; ++h) hidden[b][h] = multiply_add(x, load(weights + h * kLanes), hidden[b][h]);
       }
@@ -96,32 +94,32 @@ void run_hidden(const Dense& d, const float (*squeezed)[kFew * 64], float* resul
     for (int b = 0; b < kBoards; ++b)
 #pragma GCC unroll 16
       for (int h = 0; h < kAtOnce; ++h)
-        out[b] = multiply_add(positive(hidden[b][h]), load(&d.out[first + h * kLanes]), out[b]);
+        out[b] = multiply_add(relu(hidden[b][h]), load(&d.out[first + h * kLanes]), out[b]);
   }
   for (int b = 0; b < kBoards; ++b) results[b] = sum(out[b]) + d.out_bias;
 }
 
-template <int kWidth, int kFew, int kHidden>
+template <int kWidth, int kChannels, int kHidden>
 void dense(const Dense& d, const std::uint8_t* boards, int count, float* results) {
-  float squeezed[kDenseBoards][kFew * 64];
+  float squeezed[kDenseBoards][kChannels * 64];
   for (int first = 0; first < count; first += kDenseBoards) {
-    const int some = std::min(count - first, kDenseBoards);
-    for (int b = 0; b < some; ++b)
+    const int now = std::min(count - first, kDenseBoards);
+    for (int b = 0; b < now; ++b)
       for (int square = 0; square < 64; ++square) {
         const std::uint8_t* inputs = boards + ((first + b) * kPadded + padded(square)) * kWidth;
         Lanes x[kWidth / kLanes];
         for (int i = 0; i < kWidth / kLanes; ++i) x[i] = load_bytes(inputs + i * kLanes);
-        for (int n = 0; n < kFew; ++n) {
-          Lanes sums = none();
+        for (int n = 0; n < kChannels; ++n) {
+          Lanes sums = zeros();
           for (int i = 0; i < kWidth / kLanes; ++i)
             sums = multiply_add(x[i], load(&d.squeeze[n * kWidth + i * kLanes]), sums);
           squeezed[b][64 * n + square] = std::max(sum(sums) + d.squeeze_bias[n], 0.0f);
         }
       }
-    if (some == kDenseBoards) {
-      run_hidden<kFew, kHidden, kDenseBoards>(d, squeezed, results + first);
+    if (now == kDenseBoards) {
+      run_hidden<kChannels, kHidden, kDenseBoards>(d, squeezed, results + first);
     } else {
-      for (int b = 0; b < some; ++b) run_hidden<kFew, kHidden, 1>(d, squeezed + b, results + first + b);
+      for (int b = 0; b < now; ++b) run_hidden<kChannels, kHidden, 1>(d, squeezed + b, results + first + b);
     }
   }
 }
@@ -144,25 +142,25 @@ constexpr std::uint64_t transposed(std::uint64_t x) {
 
 // Planes of one board as bytes, those of a square side by side: eight planes and eight squares at a time.
 void unpack(const std::uint64_t* planes, std::uint8_t* board) {
-  static_assert(kPlanes % 8 == 0);
-  for (int p = 0; p < kPlanes; p += 8)
+  static_assert(kInputPlanes % 8 == 0);
+  for (int p = 0; p < kInputPlanes; p += 8)
     for (int rank = 0; rank < 8; ++rank) {
       std::uint64_t rows = 0;  // byte i: the rank of plane p + i
       for (int i = 0; i < 8; ++i) rows |= (planes[p + i] >> (8 * rank) & 255) << (8 * i);
       const std::uint64_t squares = transposed(rows);
       for (int file = 0; file < 8; ++file) {
         const std::uint64_t bytes = spread(squares >> (8 * file) & 255);
-        std::memcpy(board + padded(8 * rank + file) * kPlanes + p, &bytes, 8);
+        std::memcpy(board + padded(8 * rank + file) * kInputPlanes + p, &bytes, 8);
       }
     }
 }
 
 template <int kWidth>
-void run(const EightBitNetwork& network, const std::uint64_t* planes, std::span<const std::int32_t> actions,
+void run(const Int8Network& network, const std::uint64_t* planes, std::span<const std::int32_t> actions,
          const std::int64_t* offsets, int count, float* priors, float* values) {
   static thread_local Scratch<kWidth> s;
-  for (int b = 0; b < count; ++b) unpack(planes + b * kPlanes, s.planes.data() + b * kPadded * kPlanes);
-  run_block<kWidth, kPlanes>(network.tower[0], s.planes, s.y, s.x, s.shortcut, count);
+  for (int b = 0; b < count; ++b) unpack(planes + b * kInputPlanes, s.planes.data() + b * kPadded * kInputPlanes);
+  run_block<kWidth, kInputPlanes>(network.tower[0], s.planes, s.y, s.x, s.shortcut, count);
   for (std::size_t i = 1; i < network.tower.size(); ++i) {
     run_block<kWidth, kWidth>(network.tower[i], s.x, s.y, s.z, s.shortcut, count);
     std::swap(s.x, s.z);
@@ -170,7 +168,7 @@ void run(const EightBitNetwork& network, const std::uint64_t* planes, std::span<
   run_block<kWidth, kWidth>(network.policy_block, s.x, s.y, s.z, s.shortcut, count);
   dense<kWidth, kValueChannels, kValueHidden>(network.value, s.x.data(), count, values);
   float passes[boards_at_once(kWidth)];
-  if (std::find(actions.begin() + offsets[0], actions.begin() + offsets[count], kPassAction) !=
+  if (std::find(actions.begin() + offsets[0], actions.begin() + offsets[count], kPassMove) !=
       actions.begin() + offsets[count])
     dense<kWidth, kPassChannels, kPassHidden>(network.pass, s.x.data(), count, passes);
   for (int b = 0; b < count; ++b) {
@@ -179,12 +177,11 @@ void run(const EightBitNetwork& network, const std::uint64_t* planes, std::span<
     float largest = -INFINITY, sum = 0;
     for (std::int64_t i = offsets[b]; i < offsets[b + 1]; ++i) {
       const int action = actions[i];
-      const int plane = action < kMoveBase ? 64 : (action - kMoveBase) % 64,
-                square = action < kMoveBase ? action : (action - kMoveBase) / 64;
-      priors[i] = action == kPassAction
-                      ? passes[b]
-                      : dot<kWidth>(&network.policy[plane * kWidth], wanted + padded(square) * kWidth) +
-                            network.policy_bias[plane];
+      const int plane = action < kFirstMove ? 64 : (action - kFirstMove) % 64,
+                square = action < kFirstMove ? action : (action - kFirstMove) / 64;
+      priors[i] = action == kPassMove ? passes[b]
+                                      : dot<kWidth>(&network.policy[plane * kWidth], wanted + padded(square) * kWidth) +
+                                            network.policy_bias[plane];
       largest = std::max(largest, priors[i]);
     }
     for (std::int64_t i = offsets[b]; i < offsets[b + 1]; ++i) sum += priors[i] = std::exp(priors[i] - largest);
@@ -194,13 +191,13 @@ void run(const EightBitNetwork& network, const std::uint64_t* planes, std::span<
 
 }  // namespace
 
-void EightBitNetwork::evaluate(std::span<const std::uint64_t> planes, std::span<const std::int32_t> actions,
-                               std::span<const std::int64_t> offsets, float* priors, float* values) const {
+void Int8Network::evaluate(std::span<const std::uint64_t> planes, std::span<const std::int32_t> actions,
+                           std::span<const std::int64_t> offsets, float* priors, float* values) const {
   const int rows = static_cast<int>(offsets.size()) - 1;
   const int each = std::clamp((rows + threads() - 1) / threads(), 1, boards_at_once(width));
   const auto work = [&](int task) {
     const int first = task * each, count = std::min(each, rows - first);
-    const std::uint64_t* some = planes.data() + static_cast<std::size_t>(first) * kPlanes;
+    const std::uint64_t* some = planes.data() + static_cast<std::size_t>(first) * kInputPlanes;
     if (width == 64) {
       run<64>(*this, some, actions, &offsets[first], count, priors, values + first);
     } else {

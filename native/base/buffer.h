@@ -61,7 +61,7 @@ class Buffer {
   void reserve(std::size_t n) {
     if (n > capacity_) reallocate(n);
   }
-  // New elements are left as they come.
+  // New elements are not initialised.
   void resize(std::size_t n) {
     reserve(n);
     size_ = n;

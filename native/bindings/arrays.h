@@ -1,4 +1,4 @@
-// What the binding files share: conversions between Python's None and the core's markers, and arrays Python owns.
+// Arrays between Python and C++, for all modules.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,25 +9,24 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <optional>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "rbc/game.h"
-#include "rbc/state_set.h"
-
 namespace nb = nanobind;
+using namespace nb::literals;
 
 namespace penumbra {
 
-using OptionalSquare = std::optional<int>;
+// One number for each row or action.
+template <class T>
+using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-inline OptionalSquare maybe(Square s) { return s == kNoSquare ? OptionalSquare{} : OptionalSquare{s}; }
-
-inline Square square_or_none(OptionalSquare s) {
-  if (!s) return kNoSquare;
-  if (*s < 0 || *s > 63) throw std::invalid_argument("square " + std::to_string(*s) + " is not on the board (0 to 63)");
-  return *s;
+template <class T>
+std::span<const T> span_of(const Column<T>& column) {
+  return {column.data(), column.shape(0)};
 }
 
 // An array that Python owns from now on.
@@ -38,9 +37,11 @@ auto to_numpy(std::vector<T>&& values, std::initializer_list<std::size_t> shape)
   return nb::ndarray<nb::numpy, T>(owned->data(), shape, keeper);
 }
 
-void bind_infostates(nb::module_& m);
-void bind_dsmcp(nb::module_& m);
-void bind_engine(nb::module_& m);
-void bind_fleet(nb::module_& m);
+// The same with one dimension.
+template <class T>
+auto to_numpy(std::vector<T>&& values) {
+  const std::size_t n = values.size();
+  return to_numpy(std::move(values), {n});
+}
 
 }  // namespace penumbra

@@ -1,0 +1,57 @@
+// Games that advance together.
+#include "rbc/game_batch.h"
+
+#include "bindings/core.h"
+
+namespace penumbra {
+
+void bind_game_batch(nb::module_& m) {
+  nb::class_<GameBatch>(
+      m, "GameBatch",
+      "Many games that advance together, both players of each tracked; row r is what one player of one "
+      "game knows, and what it may choose.")
+      .def(
+          "__init__",
+          [](GameBatch* self, long long games, int at_once, int ell, long long cap, std::uint64_t seed, int ply_limit,
+             bool settle) {
+            if (cap < 1) throw std::invalid_argument("the cap on states must be at least one");
+            const nb::gil_scoped_release release;
+            new (self)
+                GameBatch({games, at_once, ell, static_cast<std::size_t>(cap), seed, (ply_limit + 1) / 2, settle});
+          },
+          "games"_a, "at_once"_a = 1024, "ell"_a = 128, "cap"_a = 2000, "seed"_a = 0, "ply_limit"_a = 300,
+          "settle"_a = true)
+      .def("__len__", &GameBatch::rows)
+      .def(
+          "numbers", [](const GameBatch& self) { return to_numpy(self.numbers()); }, "int64[rows]: which game, from 0.")
+      .def(
+          "players", [](const GameBatch& self) { return to_numpy(self.players()); },
+          "uint8[rows]: who acts, 1 for White.")
+      .def(
+          "synopsis",
+          [](const GameBatch& self) {
+            return to_numpy(std::vector<Bitboard>(self.synopses()),
+                            {static_cast<std::size_t>(self.rows()), std::size_t{kPlanes}});
+          },
+          "uint64[rows, 104]: the synopsis of ℓ states drawn from the player's set.")
+      .def(
+          "legal",
+          [](const GameBatch& self) {
+            std::vector<std::int32_t> actions(self.legal().actions);
+            std::vector<std::int64_t> offsets(self.legal().offsets);
+            return nb::make_tuple(to_numpy(std::move(actions)), to_numpy(std::move(offsets)));
+          },
+          nb::sig("def legal(self) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64]]"),
+          "Legal actions of all rows, row r in [offsets[r], offsets[r + 1]).")
+      .def(
+          "act",
+          [](GameBatch& self, const Column<std::int32_t>& actions) {
+            const nb::gil_scoped_release release;
+            self.act(span_of(actions));
+          },
+          "actions"_a, "One action for each row; games that end make room for others.")
+      .def("take_finished", &GameBatch::take_finished,
+           "(number, record) of the games that have ended since the last call.");
+}
+
+}  // namespace penumbra

@@ -1,0 +1,131 @@
+#include "rbc/game_batch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "base/parallel.h"
+#include "rbc/static_analysis.h"
+#include "rbc/synopsis.h"
+
+namespace penumbra {
+
+// One game and what its two players know.
+class GameBatch::TrackedGame {
+ public:
+  TrackedGame(const GameBatchSettings& settings, std::int64_t number)
+      : number(number),
+        game("", 100, settings.full_turn_limit),
+        settings_(settings),
+        random_(scramble(settings.seed) ^ scramble(static_cast<std::uint64_t>(number) + 1)),
+        players_{TrackedPlayer(game.world(), kBlack), TrackedPlayer(game.world(), kWhite)} {}
+
+  // What the player to act sees, and its legal actions.
+  void observe(Bitboard (&planes)[kPlanes], std::vector<Action>& legal) {
+    TrackedPlayer& player = players_[game.turn()];
+    const Infostates drawn =
+        draw(player.set, 1, settings_.ell, game.step(), player.context, {random_.next(), false}, nullptr);
+    synopsis(drawn.view(0), planes);
+    if (game.step() == Step::kMove) std::memcpy(player.planes, planes + kFirstRemembered, sizeof player.planes);
+    game.legal_actions(legal);
+    if (!settings_.settle || !player.set.complete()) return;
+    const Action win = game.step() == Step::kMove ? sure_capture(player.set.own(), player.set.states())
+                                                  : sure_sense(player.set.own(), player.set.states());
+    if (win != kNoAction) legal.assign(1, win);
+  }
+
+  void act(Action action) {
+    TrackedPlayer& player = players_[game.turn()];
+    if (game.step() == Step::kSense) {
+      player.set = player.set.filter_sense(action, game.other());
+      game.act(action);
+      return;
+    }
+    game.act(action);
+    if (game.over()) return;
+    player.context.moved(game.last_outcome(), player.planes);
+    player.set = player.set.apply_move(game.last_request(), game.last_outcome());
+    TrackedPlayer& next = players_[game.turn()];
+    next.context.opponent_moved(game.capture());
+    next.set = next.set.expand(game.capture(), {settings_.cap, random_.next(), &game.other()});
+  }
+
+  const std::int64_t number;
+  Game game;
+
+ private:
+  struct TrackedPlayer {
+    TrackedPlayer(const World& start, bool color) : set(start, color) {}
+    StateSet set;  // at the moment of its step; before that, after its own last move
+    Context context;
+    Bitboard planes[kRemembered] = {};  // planes 18-35 at the move step
+  };
+
+  const GameBatchSettings& settings_;
+  Random random_;
+  TrackedPlayer players_[2];  // by colour
+};
+
+GameBatch::GameBatch(const GameBatchSettings& settings) : settings_(settings) {
+  if (settings.games < 1 || settings.at_once < 1) throw std::invalid_argument("a batch needs at least one game");
+  if (settings.ell < 1 || settings.cap < 1) throw std::invalid_argument("ell and the cap must be at least one");
+  while (begun_ < settings_.games && rows() < settings_.at_once)
+    running_.push_back(std::make_unique<TrackedGame>(settings_, begun_++));
+  observe();
+}
+
+GameBatch::~GameBatch() = default;
+
+std::vector<std::int64_t> GameBatch::numbers() const {
+  std::vector<std::int64_t> numbers;
+  for (const auto& tracked : running_) numbers.push_back(tracked->number);
+  return numbers;
+}
+
+std::vector<std::uint8_t> GameBatch::players() const {
+  std::vector<std::uint8_t> players;
+  for (const auto& tracked : running_) players.push_back(tracked->game.turn());
+  return players;
+}
+
+void GameBatch::observe() {
+  const std::size_t n = running_.size();
+  synopses_.resize(n * kPlanes);
+  std::vector<std::vector<Action>> legal(n);
+  parallel_for(static_cast<int>(n), [&](int i) {
+    Bitboard planes[kPlanes];
+    running_[i]->observe(planes, legal[i]);
+    std::copy(planes, planes + kPlanes, &synopses_[static_cast<std::size_t>(i) * kPlanes]);
+  });
+  legal_.actions.clear();
+  legal_.offsets.assign(1, 0);
+  for (const auto& actions : legal) {
+    legal_.actions.insert(legal_.actions.end(), actions.begin(), actions.end());
+    legal_.offsets.push_back(static_cast<std::int64_t>(legal_.actions.size()));
+  }
+}
+
+void GameBatch::act(std::span<const int> actions) {
+  if (actions.size() != running_.size())
+    throw std::invalid_argument(std::to_string(actions.size()) + " actions for " + std::to_string(running_.size()) +
+                                " rows");
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    const auto first = legal_.actions.begin() + legal_.offsets[i],
+               last = legal_.actions.begin() + legal_.offsets[i + 1];
+    if (std::find(first, last, actions[i]) == last)
+      throw std::invalid_argument("row " + std::to_string(i) + ": action " + std::to_string(actions[i]) +
+                                  " is not legal");
+  }
+  parallel_for(static_cast<int>(actions.size()), [&](int i) { running_[i]->act(actions[i]); });
+  for (auto& tracked : running_) {
+    if (!tracked->game.over()) continue;
+    finished_.emplace_back(tracked->number, tracked->game.record());
+    tracked = begun_ < settings_.games ? std::make_unique<TrackedGame>(settings_, begun_++) : nullptr;
+  }
+  std::erase(running_, nullptr);
+  observe();
+}
+
+std::vector<std::pair<std::int64_t, GameRecord>> GameBatch::take_finished() { return std::exchange(finished_, {}); }
+
+}  // namespace penumbra
