@@ -53,9 +53,9 @@ class Walk:
         if self.lost or color != self.color:
             return
         if not (self.first and self.x.ours):
-            self.x = rbc.opponent_moved(rbc.opponent_sensed(self.x), OpponentMoved(game.capture), CAP)
+            self.x = rbc.observed(self.x, OpponentMoved(game.capture), cap=CAP)
         self.first = False
-        self.x = rbc.sensed(self.x, Sensed(square, tuple(contents)))
+        self.x = rbc.observed(self.x, Sensed(square, tuple(contents)))
         self.lost = not self.x.states.complete
         self.before = (self.x, game.fen()) if len(self.x.states) <= 2 and not self.lost else None
 
@@ -66,7 +66,7 @@ class Walk:
             return None
         found = None if self.before is None else (*self.before, code_to_action(requested))
         if not game.over:
-            self.x = rbc.moved(self.x, Moved(requested, taken, capture), 128, 0)
+            self.x = rbc.observed(self.x, Moved(requested, taken, capture))
         return found
 
 

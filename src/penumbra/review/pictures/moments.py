@@ -48,19 +48,19 @@ def find_moment(record: GameRecord, player: bool, turn: int, kind: int, ell: int
         if ours:
             turns += 1
             if ply > 0:
-                x = rbc.opponent_moved(x, OpponentMoved(game.capture), CAP, seed + ply)
+                x = rbc.observed(x, OpponentMoved(game.capture), ell, CAP, seed + ply)
             if (turns, kind) == (turn, SENSE):
                 return Moment(player, turn, kind, x, game.fen())
         sense = square if square >= 0 else None
         contents = tuple(content for _, content in game.sense(sense))
         if ours:
-            x = rbc.sensed(x, Sensed(sense, contents))
+            x = rbc.observed(x, Sensed(sense, contents))
             if (turns, kind) == (turn, MOVE):
                 return Moment(player, turn, kind, x, game.fen())
         if ply == len(moves):
             break
         _, capture = game.move(code_to_action(moves[ply]), moves[ply] >> 12)
         if ours:
-            x = rbc.moved(x, Moved(moves[ply], game.last_taken, capture, game.over), ell, seed + ply)
+            x = rbc.observed(x, Moved(moves[ply], game.last_taken, capture, game.over), ell, seed=seed + ply)
     name = "White" if player else "Black"
     raise ValueError(f"there is no turn {turn} of {name} in this game, which has {turns} of them")
