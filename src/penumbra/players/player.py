@@ -7,11 +7,15 @@ to anybody: the game is over.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from penumbra.core import Game
 from penumbra.rbc.actions import action_to_code
+from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+from penumbra.rbc.walk import Step, move, sense
+
+Spectator = Callable[[Step], None]  # who sees the true game, called after each step
 
 
 class Player(Protocol):
@@ -40,14 +44,15 @@ class Player(Protocol):
         """What came of the move: move codes, `taken` 0 if it failed, and where it captured."""
 
 
-class Spectator(Protocol):
-    """Someone who sees the true game, told after each step; squares and codes are the acting player's view."""
-
-    def sensed(self, game: Game, color: bool, square: int | None, contents: Sequence[int]) -> None:
-        """`color` has sensed."""
-
-    def moved(self, game: Game, color: bool, requested: int, taken: int, capture: int | None) -> None:
-        """`color` has moved."""
+def tell(player: Player, observation: Observation) -> None:
+    """Calls the player with an observation; none learns here that its move ended the game."""
+    match observation:
+        case OpponentMoved(capture):
+            player.opponent_moved(capture)
+        case Sensed(square, contents):
+            player.sensed(square, contents)
+        case Moved(requested, taken, capture):
+            player.moved(requested, taken, capture)
 
 
 def play_game(white: Player, black: Player, game: Game | None = None, spectator: Spectator | None = None) -> Game:
@@ -63,17 +68,13 @@ def play_game(white: Player, black: Player, game: Game | None = None, spectator:
 
 
 def _play_turn(player: Player, game: Game, spectator: Spectator | None) -> None:
-    color = game.turn
     player.opponent_moved(game.capture)
-    square = player.choose_sense()
-    contents = [content for _, content in game.sense(square)]
-    player.sensed(square, contents)
+    step = sense(game, player.choose_sense())
+    tell(player, step.observation)
     if spectator is not None:
-        spectator.sensed(game, color, square, contents)
-    requested = player.choose_move(game.legal_actions())
-    _, capture = game.move(requested)
-    taken = game.last_taken
+        spectator(step)
+    step = move(game, action_to_code(player.choose_move(game.legal_actions())))
     if not game.over:
-        player.moved(action_to_code(requested), taken, capture)
+        tell(player, step.observation)
     if spectator is not None:
-        spectator.moved(game, color, action_to_code(requested), taken, capture)
+        spectator(step)
