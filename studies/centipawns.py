@@ -11,8 +11,7 @@ The move that was really played stands beside them.
 from __future__ import annotations
 
 import argparse
-import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ import chess.engine
 import numpy as np
 import numpy.typing as npt
 
-from penumbra.core import MOVE, Game, GameRecord, Infostates, set_threads
+from penumbra.core import MOVE, START_FEN, Game, GameRecord, Infostates, set_threads
 from penumbra.dsmcp.domain import Evaluator, Ints, Legal
 from penumbra.dsmcp.root_policy import AtRoot
 from penumbra.interop.game_files import read_games
@@ -31,43 +30,12 @@ from penumbra.players.penumbra.root.engine_opinion import EngineOpinion, state_w
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import code_to_action, code_to_uci, view_code
 from penumbra.rbc.domain import ReconBlindChess, Situation
-from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
-from penumbra.rbc.walk import replay
+from penumbra.rbc.observations import Moved
+from penumbra.rbc.walk import walk
 
 CAP = 20_000
 MOST = 1000  # centipawns that one move can lose
 BLUNDER = 250
-
-
-class Walk:
-    """Follows one player; tells every move at which few states are possible."""
-
-    def __init__(self, color: bool, fen: str) -> None:
-        self.color = color
-        self.x, _ = rbc.start(color, fen)
-        self.first = True
-        self.lost = False
-
-    def sensed(self, game: Game, color: bool, square: int | None, contents: Sequence[int]) -> None:
-        self.before = None
-        if self.lost or color != self.color:
-            return
-        if not (self.first and self.x.ours):
-            self.x = rbc.opponent_moved(rbc.opponent_sensed(self.x), OpponentMoved(game.capture), CAP)
-        self.first = False
-        self.x = rbc.sensed(self.x, Sensed(square, tuple(contents)))
-        self.lost = not self.x.states.complete
-        self.before = (self.x, game.fen()) if len(self.x.states) <= 2 and not self.lost else None
-
-    def moved(
-        self, game: Game, color: bool, requested: int, taken: int, capture: int | None
-    ) -> tuple[Situation, str, int] | None:
-        if self.lost or color != self.color:
-            return None
-        found = None if self.before is None else (*self.before, code_to_action(requested))
-        if not game.over:
-            self.x = rbc.moved(self.x, Moved(requested, taken, capture), 128, 0)
-        return found
 
 
 def positions(records: Iterator[GameRecord]) -> Iterator[tuple[Situation, str, int]]:
@@ -75,9 +43,23 @@ def positions(records: Iterator[GameRecord]) -> Iterator[tuple[Situation, str, i
     for record in records:
         for color in (True, False):
             try:
-                yield from (p for p in replay(record, functools.partial(Walk, color)) if p is not None)
+                yield from _positions_of(record, color)
             except ValueError:
                 continue  # the official server differs from reconchess in a rare en passant
+
+
+def _positions_of(record: GameRecord, color: bool) -> Iterator[tuple[Situation, str, int]]:
+    """Those of one player, until its set is cut."""
+    x, _ = rbc.start(color, record.start_fen or START_FEN)
+    for step in walk(record):
+        if step.color != color:
+            continue
+        if isinstance(step.observation, Moved) and len(x.states) <= 2:
+            yield x, step.before.fen(), code_to_action(step.observation.requested)
+        for observation in step.told:
+            x = rbc.observed(x, observation, cap=CAP)
+        if not x.states.complete:
+            return
 
 
 class Judge:

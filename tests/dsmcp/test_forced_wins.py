@@ -91,7 +91,7 @@ def test_a_sure_win_is_taken_whatever_the_sense_shows(name: str, static_analysis
         decision = agent.choose(nodes=3000)
         assert decision.reason == ("sure win" if static_analysis else "search")
         contents = tuple(content for _, content in game.sense(decision.action))
-        agent.observe(rbc.sensed(agent.x, Sensed(decision.action, contents)), decision.action)
+        agent.observe(rbc.observed(agent.x, Sensed(decision.action, contents)), decision.action)
         game.move(agent.choose(nodes=600).action)
         assert game.over
         assert game.winner == position.white

@@ -43,8 +43,8 @@ def attacked(factor: float, seed: int) -> tuple[Agent[rbc.Situation, Infostates]
     x, particles = rbc.start(False, FEN)
     agent = Agent(rbc.ReconBlindChess(), Expecting(factor), SETTINGS.replace(seed=seed), x, particles)
     agent.observe(rbc.opponent_sensed(agent.x))
-    agent.observe(rbc.opponent_moved(agent.x, OpponentMoved(None)))
-    agent.observe(rbc.sensed(agent.x, Sensed(None, ())), 0)
+    agent.observe(rbc.observed(agent.x, OpponentMoved(None)))
+    agent.observe(rbc.observed(agent.x, Sensed(None, ())), 0)
     agent.belief.refill(SETTINGS.n_particles, float("inf"))
     return agent, float(belief_marginals(agent.x, agent.belief.current.particles)[F6, KNIGHT])
 

@@ -103,7 +103,7 @@ def leaked(fact: Callable[[HumanGame], Any]) -> Callable[[HumanGame], dict[str, 
     [
         lambda game: game.game.fen(),
         lambda game: game.game.halfmove_clock,
-        lambda game: game.tellers[not game.color].observations[-1:],
+        lambda game: game.views[not game.color].observations[-1:],
     ],
     ids=["position", "half-move clock", "the other side's observations"],
 )

@@ -53,13 +53,15 @@ def play_rbc(
     for _ in range(turns):
         if game.turn == x.states.owner:
             square = choose(game)
-            x = rbc.sensed(x, Sensed(square, tuple(content for _, content in game.sense(square))))
+            x = rbc.observed(x, Sensed(square, tuple(content for _, content in game.sense(square))))
             observer.observe(x, square)
             requested = choose(game)
             _, capture = game.move(requested)
             if game.over:
                 break
-            x = rbc.moved(x, Moved(action_to_code(requested), game.last_taken, capture), ell, rng.getrandbits(62))
+            x = rbc.observed(
+                x, Moved(action_to_code(requested), game.last_taken, capture), ell, cap, rng.getrandbits(62)
+            )
             observer.observe(x, requested)
         else:
             game.sense(opponent(game))
@@ -68,7 +70,7 @@ def play_rbc(
             game.move(opponent(game))
             if game.over:
                 break
-            x = rbc.opponent_moved(x, OpponentMoved(game.capture), cap, rng.getrandbits(62))
+            x = rbc.observed(x, OpponentMoved(game.capture), ell, cap, rng.getrandbits(62))
             observer.observe(x, None)
     return game
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from penumbra.core import Game, GameRecord
-from penumbra.players.player import Player
+from penumbra.players.player import Player, tell
 from penumbra.rbc.actions import action_name, action_to_code, is_move
+from penumbra.rbc.walk import Step, move, sense
 
 GRACE = 1.0  # seconds
 FAULTS = ("crash", "nonsense", "illegal action", "hang", "killed")  # reasons that are the loser's own fault
@@ -35,15 +36,7 @@ class Clock:
 
 NO_CLOCK = Clock(None, 0.0)
 
-
-class Spectator(Protocol):
-    """Someone who sees the true game, told after each step; squares and codes are the acting player's view."""
-
-    def sensed(self, game: Game, color: bool, square: int | None, contents: Sequence[int]) -> None:
-        """`color` has sensed."""
-
-    def moved(self, game: Game, color: bool, requested: int, taken: int, capture: int | None) -> None:
-        """`color` has moved."""
+Spectator = Callable[[Step], None]  # who sees the true game, called after each step
 
 
 @dataclass(frozen=True)
@@ -130,10 +123,7 @@ class GameLoop:
         square = self._ask(color, player.choose_sense)
         if square is not None and square not in range(64):
             raise Forfeit(color, "illegal action", f"sense {square!r}")
-        contents = [content for _, content in game.sense(square)]
-        self._ask(color, player.sensed, square, contents)
-        if self.spectator is not None:
-            self.spectator.sensed(game, color, square, contents)
+        self._tell(color, sense(game, square))
         self._ask(color, player.tell_time, self._reading(color, began))
         actions = game.legal_actions()
         action = self._ask(color, player.choose_move, actions)
@@ -141,17 +131,21 @@ class GameLoop:
         if action not in actions:
             raise Forfeit(color, "illegal action", f"move {_shown(action)}")
         try:
-            _, capture = game.move(action, promotion)
+            step = move(game, action_to_code(action, promotion))
         except ValueError as error:
             raise Forfeit(color, "illegal action", str(error)) from None
-        if not game.over:
-            self._ask(color, player.moved, game.last_request, game.last_taken, capture)
-        if self.spectator is not None:
-            self.spectator.moved(game, color, action_to_code(action), game.last_taken, capture)
+        self._tell(color, step)
         used = self.now() - began
         self.used[color] += used
         self.least[color] = min(self.least[color], left - used)
         self.left[color] = left - used + self.clock.increment
+
+    def _tell(self, color: bool, step: Step) -> None:
+        """A player is not told of a move that ended the game; `game_over` follows."""
+        if not step.after.over:
+            self._ask(color, tell, self.players[color], step.observation)
+        if self.spectator is not None:
+            self.spectator(step)
 
     def _judge_time(self) -> None:
         for color, left in self.left.items():

@@ -21,6 +21,8 @@ from penumbra.core import GameRecord, set_threads
 from penumbra.games.visits import pack
 from penumbra.players.penumbra.player import PenumbraPlayer, searches_of
 from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
+from penumbra.rbc.observations import Moved, Sensed
+from penumbra.rbc.walk import walk
 
 
 @dataclass(frozen=True)
@@ -208,14 +210,15 @@ def _game_to_json(result: GameResult) -> dict[str, Any]:
 
 def steps(record: GameRecord) -> dict[str, list[str | None]]:
     """The senses and the moves asked for, in real squares, White's and Black's in turn; None for a sense not made."""
-    first = record.start_fen.split()[1] != "b" if record.start_fen else True
-    colors = [first == (i % 2 == 0) for i in range(len(record.senses))]
-    senses = [
-        square_name(view(square, color)) if square >= 0 else None
-        for square, color in zip(record.senses, colors, strict=True)
-    ]
-    moves = [code_to_uci(view_code(code, color)) for code, color in zip(record.moves, colors, strict=False)]
-    return {"senses": senses, "moves": list(moves)}
+    senses: list[str | None] = []
+    moves: list[str | None] = []
+    for step in walk(record):
+        match step.observation:
+            case Sensed(square):
+                senses.append(None if square is None else square_name(view(square, step.color)))
+            case Moved(requested):
+                moves.append(code_to_uci(view_code(requested, step.color)))
+    return {"senses": senses, "moves": moves}
 
 
 def _finite(seconds: float) -> float | None:

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from penumbra.bench.belief_score import Comparison, compare
 from penumbra.bench.report import Row
-from penumbra.core import MOVE, Game, GameRecord, threads
+from penumbra.core import MOVE, START_FEN, GameRecord, threads
 from penumbra.dsmcp.domain import Evaluator
 from penumbra.games.archive import Archive
 from penumbra.network.loading import network_evaluator, network_headsets
@@ -33,7 +33,10 @@ from penumbra.network.weights import WeightsError
 from penumbra.players.penumbra.configuration import Configuration, headset
 from penumbra.players.penumbra.factory import opponent_evaluators
 from penumbra.players.penumbra.player import PenumbraPlayer
-from penumbra.rbc.walk import replay
+from penumbra.players.player import tell
+from penumbra.rbc.observations import Moved
+from penumbra.rbc.walk import Step
+from penumbra.rbc.walk import walk as steps_of
 
 RECOGNISED = "recognised"  # the arm whose headset depends on the opponent's name
 UNRECOGNISED = "Top"  # its headset where the name says nothing
@@ -183,42 +186,35 @@ def walk(record: GameRecord, color: bool, chosen: str, evaluator: Evaluator, pla
     settings = plan.configuration.dsmcp().replace(seed=seed)
     player = PenumbraPlayer(evaluator, settings, cap=plan.cap)
     player.track_all = True
-    seat = _Seat(player, color, plan)
-    for _ in replay(record, seat.start):
-        if seat.turn > plan.turns:
+    player.start(color, record.start_fen or START_FEN)
+    seat = _Seat(player, plan)
+    for step in steps_of(record):
+        if step.turn > plan.turns:
             break
+        if step.color == color:
+            seat.follow(step)
     return Walk(chosen, seat.looks, seat.refills, seat.cut)
 
 
 class _Seat:
     """Tells the player what the recorded one was told, and looks at its belief wherever that one decided."""
 
-    def __init__(self, player: PenumbraPlayer, color: bool, plan: Plan) -> None:
-        self.player, self.color, self.plan = player, color, plan
-        self.turn = self.refills = self.cut = 0
+    def __init__(self, player: PenumbraPlayer, plan: Plan) -> None:
+        self.player, self.plan = player, plan
+        self.refills = self.cut = 0
         self.looks: list[Look] = []
         self.whole = True  # the set is exact
 
-    def start(self, fen: str) -> _Seat:
-        self.player.start(self.color, fen)
-        return self
+    def follow(self, step: Step) -> None:
+        for observation in step.told:
+            if self.whole and not step.after.over:
+                tell(self.player, observation)
+            if not isinstance(observation, Moved):
+                self.decide(step)
 
-    def sensed(self, game: Game, color: bool, square: int | None, contents: Sequence[int]) -> None:
-        if color != self.color:
-            return
-        self.turn += 1
-        if self.turn <= self.plan.turns:
-            self.decide(game, lambda: self.player.opponent_moved(game.capture))
-            self.decide(game, lambda: self.player.sensed(square, contents))
-
-    def moved(self, game: Game, color: bool, requested: int, taken: int, capture: int | None) -> None:
-        if color == self.color and self.whole and not game.over:
-            self.player.moved(requested, taken, capture)
-
-    def decide(self, game: Game, tell: Callable[[], None]) -> None:
+    def decide(self, step: Step) -> None:
         """Something was observed, and a decision follows."""
         if self.whole:
-            tell()
             self.whole = self.player.situation.states.complete and not self.player.recoveries
         if not self.whole:
             self.cut += 1
@@ -232,7 +228,7 @@ class _Seat:
         self.refills += 1
         x = agent.x
         if len(x.states) > 1:
-            self.looks.append(Look(self.turn, x.kind, took, used, compare(x, particles, game.fen())))
+            self.looks.append(Look(step.turn, x.kind, took, used, compare(x, particles, step.after.fen())))
 
 
 # -- many games

@@ -154,10 +154,10 @@ def draw_particles(evaluator: Evaluator, settings: Settings) -> tuple[float, str
     domain = ReconBlindChess()
     belief: Belief[Situation, Any] = Belief(domain, evaluator, NodeTable(1024), settings, np.random.default_rng(SEED))
     taken = Moved(0, 0, None)
-    after_sense = rbc.sensed(x, Sensed(None, ()))
-    belief.start(rbc.moved(after_sense, taken, settings.ell, SEED), opponents_after_pass(x, particles))
+    after_sense = rbc.observed(x, Sensed(None, ()))
+    belief.start(rbc.observed(after_sense, taken, settings.ell, seed=SEED), opponents_after_pass(x, particles))
     belief.advance(rbc.opponent_sensed(belief.current.x), None)
-    belief.advance(rbc.opponent_moved(belief.current.x, OpponentMoved(None)), None)
+    belief.advance(rbc.observed(belief.current.x, OpponentMoved(None)), None)
     began = time.perf_counter()
     belief.refill(settings.n_particles, float("inf"))
     took = time.perf_counter() - began

@@ -6,7 +6,7 @@ The game repeats itself by seed: Penumbra thinks for so many nodes, not for so l
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.columns import Columns
@@ -15,7 +15,7 @@ from rich.live import Live
 
 from penumbra.arena.game_loop import play_strictly
 from penumbra.commands.terminal.board import plain_board
-from penumbra.commands.terminal.frames import Frame, Shadows, result_line
+from penumbra.commands.terminal.frames import Frame, FrameMaker, result_line
 from penumbra.commands.terminal.thoughts import Thoughts, thoughts_of
 from penumbra.core import Game
 from penumbra.interop.history import write_record
@@ -23,6 +23,7 @@ from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.player import Player
+from penumbra.rbc.walk import Step
 from penumbra.review.page import write_replay_page
 
 NODES = 160  # for each step: a few tenths of a second on two cores
@@ -33,21 +34,14 @@ class FrameSpectator:
     """Hands each frame of a game, and what the player who acted thought, to whoever draws it."""
 
     def __init__(self, fen: str, players: dict[bool, Player], draw: Callable[[Frame, Thoughts | None], None]) -> None:
-        self._shadows = Shadows(fen)
+        self._frames = FrameMaker(fen)
         self._players = players
         self._draw = draw
 
-    def sensed(self, game: Game, color: bool, square: int | None, contents: Sequence[int]) -> None:
-        """Draws the board with the sensed squares lit."""
-        self._draw(self._shadows.sensed(game, color, square, contents), self._thoughts(color))
-
-    def moved(self, game: Game, color: bool, requested: int, taken: int, capture: int | None) -> None:
-        """Draws the board after the move."""
-        self._draw(self._shadows.moved(game, color, requested, taken, capture), self._thoughts(color))
-
-    def _thoughts(self, color: bool) -> Thoughts | None:
-        player = self._players[color]
-        return thoughts_of(player) if isinstance(player, PenumbraPlayer) and player.decisions else None
+    def __call__(self, step: Step) -> None:
+        player = self._players[step.color]
+        thoughts = thoughts_of(player) if isinstance(player, PenumbraPlayer) and player.decisions else None
+        self._draw(self._frames.frame(step), thoughts)
 
 
 def demo(white: str, black: str, seed: int, delay: float, out: Path, console: Console) -> None:

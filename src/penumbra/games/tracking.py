@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from penumbra.core import Game, GameRecord
-from penumbra.rbc.actions import code_to_action
-from penumbra.rbc.tracker import ImpossibleObservation, Tracker
+from penumbra.core import START_FEN, GameRecord
+from penumbra.rbc.observations import Observation
+from penumbra.rbc.tracker import Follower
+from penumbra.rbc.walk import walk
 
 CAP = 1_000_000  # states, the size to which figures about sets are tracked
 
@@ -31,61 +31,44 @@ def track(record: GameRecord, cap: int = CAP, until_cut: bool = False) -> Track:
 
     `until_cut` follows each set only until the cap cuts it, which is what takes long in long games.
     """
-    game = Game(record.start_fen or None, None, None)
-    shadows = {color: _Shadow(color, game.fen(), cap, until_cut) for color in (True, False)}
-    moves = record.moves
-    for i, square in enumerate(record.senses):
-        shadow = shadows[game.turn]
-        sense = square if square >= 0 else None
-        shadow.observe(game, lambda tracker, capture=game.capture: tracker.opponent_moved(capture))  # type: ignore[misc]
-        contents = [content for _, content in game.sense(sense)]
-        shadow.observe(game, lambda tracker, s=sense, c=contents: tracker.sensed(s, c))  # type: ignore[misc]
-        if i < len(moves):
-            code = moves[i]
-            _, capture = game.move(code_to_action(code), code >> 12)
-            taken, ended = game.last_taken, game.over
-            shadow.observe(
-                game,
-                lambda tracker, m=code, t=taken, c=capture, e=ended: tracker.moved(m, t, c, e),  # type: ignore[misc]
-            )
-    white, black = shadows[True], shadows[False]
+    fen = record.start_fen or START_FEN
+    white, black = (_Side(Follower(color, fen, cap=cap), until_cut) for color in (True, False))
+    for step in walk(record):
+        truth = _state(step.after.fen())
+        for observation in step.told:
+            try:
+                (white if step.color else black).observe(observation, truth)
+            except ValueError as error:
+                raise TruthLost(f"{'White' if step.color else 'Black'}'s set: {error}") from None
     return Track((white.most, black.most), (white.cut, black.cut), (white.lost, black.lost), white.looks + black.looks)
 
 
-class _Shadow:
-    """One player's tracker beside the true game."""
+@dataclass
+class _Side:
+    """One player's set beside the true game."""
 
-    def __init__(self, color: bool, fen: str, cap: int, until_cut: bool) -> None:
-        self._color = color
-        self._until_cut = until_cut
-        self._tracker = Tracker(color, fen, cap=cap, memory=0)
-        self.most = 1
-        self.cut = False
-        self.lost = False
-        self.looks = 0
+    follower: Follower
+    until_cut: bool
+    most: int = 1
+    cut: bool = False
+    lost: bool = False
+    looks: int = 0
 
-    def observe(self, game: Game, tell: Callable[[Tracker], None]) -> None:
-        """Tells the tracker, and looks for the truth."""
-        if self.lost or (self.cut and self._until_cut):
+    def observe(self, observation: Observation, truth: str) -> None:
+        """Follows the set, and looks for the truth; ValueError where it should be there and is not."""
+        if self.lost or (self.cut and self.until_cut):
             return
-        try:
-            tell(self._tracker)
-        except ImpossibleObservation as error:
-            if error.complete:
-                raise TruthLost(f"{_name(self._color)}'s set: {error}") from None
+        states = self.follower.observe(observation)
+        if states is None:
             self.lost = True
             return
-        self.most = max(self.most, len(self._tracker))
-        if not self._tracker.complete:
+        self.most = max(self.most, len(states))
+        if not states.complete:
             self.cut = True
-        elif _state(game.fen()) in self._tracker.current:
+        elif truth in states:
             self.looks += 1
         else:
-            raise TruthLost(f"{_name(self._color)}'s set at step {self._tracker.step} lacks {game.fen()}")
-
-
-def _name(color: bool) -> str:
-    return "White" if color else "Black"
+            raise ValueError(f"after {observation} it lacks {truth}")
 
 
 def _state(fen: str) -> str:

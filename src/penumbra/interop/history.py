@@ -13,30 +13,30 @@ import chess
 from reconchess import GameHistory, WinReason
 from reconchess.history import Turn
 
-from penumbra.core import Game, GameRecord
+from penumbra.core import GameRecord
+from penumbra.interop.adapters import pieces_of
 from penumbra.interop.history_json import GameFileError, load_history, turn_name
-from penumbra.interop.tables import SENSE_ROWS, code_to_move, move_to_code
-from penumbra.rbc.actions import view, view_code
+from penumbra.interop.tables import code_to_move, move_to_code
+from penumbra.rbc.actions import sense_window, view, view_code
+from penumbra.rbc.observations import Moved, Sensed
+from penumbra.rbc.walk import IllegalStep, Step, walk
 
 
 def record_to_history(record: GameRecord, source: str = "game record") -> GameHistory:
     """Plays the record through; `GameFileError`, naming `source` and the turn, where it breaks the rules."""
     history = GameHistory()
     history.store_players(record.white_name or None, record.black_name or None)
+    last: Step | None = None
     try:
-        game = Game(record.start_fen or None, None, None)
+        for last in walk(record):
+            _store(history, last)
+    except IllegalStep as error:
+        raise GameFileError(source, str(error), turn_name(Turn(error.color, error.turn - 1))) from None
     except ValueError as error:
         raise GameFileError(source, str(error)) from None
-    senses, moves = record.senses, record.moves
-    for i, sense in enumerate(senses):
-        turn = Turn(game.turn, i // 2)
-        try:
-            _sense(game, history, view(sense, turn.color) if sense >= 0 else None)
-            if i < len(moves):
-                _move(game, history, view_code(moves[i], turn.color))
-        except ValueError as error:
-            raise GameFileError(source, str(error), turn_name(turn)) from None
-    if record.reason == WinReason.KING_CAPTURE.name and (not game.over or game.winner != record.winner):
+    if record.reason == WinReason.KING_CAPTURE.name and (
+        last is None or not last.after.over or last.after.winner != record.winner
+    ):
         raise GameFileError(source, "the result is a king captured, but not so on the board")
     history.store_results(record.winner, WinReason[record.reason] if record.reason else None)
     return history
@@ -80,18 +80,18 @@ def write_record(path: str | Path, record: GameRecord) -> None:
     record_to_history(record).save(str(path))
 
 
-def _sense(game: Game, history: GameHistory, square: int | None) -> None:
-    contents = game.absolute_sense(square)
-    rows = SENSE_ROWS[square] if square is not None else ()
-    history.store_sense(game.turn, square, [row[content] for row, content in zip(rows, contents, strict=True)])
-
-
-def _move(game: Game, history: GameHistory, code: int) -> None:
-    color, before = game.turn, game.fen()
-    taken, capture = game.absolute_move(code)
-    history.store_move(color, code_to_move(code), code_to_move(taken), capture if capture >= 0 else None)
-    history.store_fen_before_move(color, before)
-    history.store_fen_after_move(color, game.fen())
+def _store(history: GameHistory, step: Step) -> None:
+    color = step.color
+    match step.observation:
+        case Sensed(square, contents):
+            real = None if square is None else view(square, color)
+            window = () if real is None else sense_window(real, True)
+            history.store_sense(color, real, list(zip(window, pieces_of(contents, color), strict=True)))
+        case Moved(requested, taken, capture):
+            requested_move, taken_move = (code_to_move(view_code(code, color)) for code in (requested, taken))
+            history.store_move(color, requested_move, taken_move, None if capture is None else view(capture, color))
+            history.store_fen_before_move(color, step.before.fen())
+            history.store_fen_after_move(color, step.after.fen())
 
 
 def _first_color(history: GameHistory) -> bool:

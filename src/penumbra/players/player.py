@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+
 if TYPE_CHECKING:
     from penumbra.core import GameRecord
 
@@ -118,3 +120,14 @@ class PlayerWrapper(Player):
 
     def moved(self, requested: int, taken: int, capture: int | None) -> None:
         self._player.moved(requested, taken, capture)
+
+
+def tell(player: Player, observation: Observation) -> None:
+    """Calls the player with an observation; none learns here that its move ended the game."""
+    match observation:
+        case OpponentMoved(capture):
+            player.opponent_moved(capture)
+        case Sensed(square, contents):
+            player.sensed(square, contents)
+        case Moved(requested, taken, capture):
+            player.moved(requested, taken, capture)

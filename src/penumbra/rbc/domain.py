@@ -15,7 +15,7 @@ import numpy.typing as npt
 from penumbra import core
 from penumbra.core import MOVE, SENSE, START_FEN, Context, Infostates, StateSet
 from penumbra.dsmcp.domain import Flags, Floats, Ints, Keys, Legal, Rows
-from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed, possible_after
 
 INNER_SQUARES = np.array([rank * 8 + file for rank in range(1, 7) for file in range(1, 7)], dtype=np.int32)
 EXACT_SENSES = 20_000  # past so many states, dominated senses are not looked for beyond the edges of the board
@@ -41,35 +41,39 @@ def start(owner: bool, fen: str = START_FEN) -> tuple[Situation, Infostates]:
     return situation, Infostates.draw(StateSet(fen, not owner), 1, SENSE)
 
 
-def sensed(x: Situation, observation: Sensed) -> Situation:
-    states = (
-        x.states
-        if observation.square is None
-        else x.states.filter_sense(observation.square, list(observation.contents))
-    )
-    return replace(x, states=states, kind=MOVE, came_by=observation)
+def observed(x: Situation, observation: Observation, ell: int = 128, cap: int = 0, seed: int = 0) -> Situation:
+    """The situation after an observation; `ImpossibleObservation` if no state agrees with it.
+
+    After our move planes 18 to 35 of this turn, of one drawing of ℓ states, are remembered in the next.
+    """
+    if x.ours and observation == OpponentMoved(None):
+        return x  # the notice before the first turn of a game: nobody has moved
+    states = possible_after(x.states, observation, cap, seed)
+    planes = None
+    if isinstance(observation, Moved):
+        planes = Infostates.draw(x.states, 1, MOVE, ell, x.context, seed).synopsis()[0, 18:36].copy()
+    return reached(x, observation, states, planes)
 
 
-def moved(x: Situation, observation: Moved, ell: int, seed: int) -> Situation:
-    """After our move. Planes 18 to 35 of this turn, of one drawing of ℓ states, are remembered in the next."""
-    requested, taken, capture, ended = observation
-    states = x.states.apply_move(requested, taken, capture, ended)
-    planes = Infostates.draw(x.states, 1, MOVE, ell, x.context, seed).synopsis()[0, 18:36].copy()
-    start, target = (taken & 63, taken >> 6 & 63) if taken else (None, None)
-    context = Context(start, target, capture, x.context.opposing_capture, planes)
+def reached(
+    x: Situation, observation: Observation, states: StateSet, planes: npt.NDArray[np.uint64] | None = None
+) -> Situation:
+    """The situation after an observation that left these states; without `planes` older ones stay remembered."""
+    c = x.context
+    match observation:
+        case Sensed():
+            return replace(x, states=states, kind=MOVE, came_by=observation)
+        case Moved(_, taken, capture):
+            start, target = (taken & 63, taken >> 6 & 63) if taken else (None, None)
+            context = Context(start, target, capture, c.opposing_capture, c.previous if planes is None else planes)
+        case OpponentMoved(capture):
+            context = Context(c.last_from, c.last_to, c.own_capture, capture, c.previous)
     return Situation(states, SENSE, context, observation)
 
 
 def opponent_sensed(x: Situation) -> Situation:
     """The opponent's sense tells us nothing."""
     return replace(x, kind=MOVE, came_by=None)
-
-
-def opponent_moved(x: Situation, observation: OpponentMoved, cap: int = 0, seed: int = 0) -> Situation:
-    states = x.states.expand(observation.capture, cap=cap, seed=seed)
-    c = x.context
-    context = Context(c.last_from, c.last_to, c.own_capture, observation.capture, c.previous)
-    return Situation(states, SENSE, context, observation)
 
 
 class ReconBlindChess:

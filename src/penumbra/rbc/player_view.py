@@ -1,13 +1,12 @@
 """What one side of a game is told: the only place where the true game becomes something that a player may see.
 
-A `Teller` stands between the game and one side. It is called when the rules tell that side something, with exactly what
-they tell, and keeps it twice: as observations in the side's own view, for bots and trackers, and as events in real
-squares, for the page. The side's own pieces are part of its events: it always knows them.
+A `PlayerView` stands between the game and one side. It gets the observations of that side, which are exactly what the
+rules tell it, and keeps them twice: as they are, for bots and trackers, and as events in real squares, for the page.
+The side's own pieces are part of its events: it always knows them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 from penumbra.core import Game
@@ -29,7 +28,7 @@ def color_name(color: bool) -> ColorName:
 _LETTERS = "PNBRQK"
 
 
-class Teller:
+class PlayerView:
     """One side of one game, `color` True for White."""
 
     def __init__(self, color: bool, fen: str) -> None:
@@ -43,32 +42,28 @@ class Teller:
         """The side's own pieces by square, as it knows them."""
         return self._own
 
-    def turn_begins(self, game: Game, capture: int | None) -> None:
-        """The opponent has moved, or nobody yet; `capture` is in this side's view."""
-        self.observations.append(OpponentMoved(capture))
-        square = None if capture is None else self._name(capture)
-        lost = None if square is None else self._own[square]
-        self._own = own_pieces(game.fen(), self.color)
-        self._add("turn", 2 * game.plies, capture=square, lost=lost)
-
-    def sensed(self, game: Game, square: int | None, contents: Sequence[int]) -> None:
-        """This side has sensed."""
-        self.observations.append(Sensed(square, tuple(contents)))
-        window = () if square is None else sense_window(square, self.color)
-        seen = {self._name(at): self._letter(content) for at, content in zip(window, contents, strict=True)}
-        self._add("sensed", 2 * game.plies, square=None if square is None else self._name(square), seen=seen)
-
-    def moved(self, game: Game, requested: int, taken: int, capture: int | None) -> None:
-        """This side has moved: codes and squares in its own view. The game counts the move already."""
-        self.observations.append(Moved(requested, taken, capture, game.reason == "KING_CAPTURE"))
-        self._own = own_pieces(game.fen(), self.color)
-        self._add(
-            "moved",
-            2 * game.plies - 1,
-            requested=self._word(requested),
-            taken=self._word(taken),
-            capture=None if capture is None else self._name(capture),
-        )
+    def observe(self, observation: Observation, game: Game) -> None:
+        """This side is told something; `game` is the true one after it."""
+        self.observations.append(observation)
+        match observation:
+            case OpponentMoved(capture):
+                square = None if capture is None else self._name(capture)
+                lost = None if square is None else self._own[square]
+                self._own = own_pieces(game.fen(), self.color)
+                self._add("turn", 2 * game.plies, capture=square, lost=lost)
+            case Sensed(square, contents):
+                window: tuple[int, ...] = () if square is None else sense_window(square, self.color)
+                seen = {self._name(at): self._letter(content) for at, content in zip(window, contents, strict=True)}
+                self._add("sensed", 2 * game.plies, square=None if square is None else self._name(square), seen=seen)
+            case Moved(requested, taken, capture):
+                self._own = own_pieces(game.fen(), self.color)
+                self._add(
+                    "moved",
+                    2 * game.plies - 1,  # the game counts the move already
+                    requested=self._word(requested),
+                    taken=self._word(taken),
+                    capture=None if capture is None else self._name(capture),
+                )
 
     def _add(self, kind: str, step: int, **facts: Any) -> None:
         self.events.append({"type": kind, "step": step, **facts, "own": self._own})

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from penumbra import core
 from penumbra.core import START_FEN, StateSet
-from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed, possible_after
 
 
 class ImpossibleObservation(core.ImpossibleObservation):
@@ -90,31 +90,41 @@ class Tracker:
 
     def opponent_moved(self, capture: int | None) -> None:
         """The opponent's turn is over; `capture` is where it took one of our pieces."""
-        observation = OpponentMoved(capture)
-        if self._step == 0 and self._our_turn() and not self._notified:
-            if capture is not None:
-                raise ImpossibleObservation(0, observation, self.complete)
-        elif self._our_turn():
-            raise ValueError(f"step {self._step}: {observation}, but it is not the opponent's turn")
-        else:
-            self._advance(observation)
-        self._notified = True
+        self.observe(OpponentMoved(capture))
 
     def sensed(self, square: int | None, contents: Sequence[int]) -> None:
         """Our sense showed `contents`, in the order of `Game.sense`; None and nothing for a sense not taken."""
-        observation = Sensed(square, tuple(contents))
-        self._require(observation, our_step=0)
-        self._advance(observation)
+        self.observe(Sensed(square, tuple(contents)))
 
     def moved(self, requested: int, taken: int, capture: int | None, ended: bool = False) -> None:
         """We asked for `requested`, got `taken` (move codes, 0 for a pass) and captured on `capture`.
 
         That the game goes on is an observation too: states in which the move took the king go, unless it `ended` so.
         """
-        observation = Moved(requested, taken, capture, ended)
-        self._require(observation, our_step=1)
-        self._advance(observation)
-        self._notified = False
+        self.observe(Moved(requested, taken, capture, ended))
+
+    def observe(self, observation: Observation) -> None:
+        """Any of the three."""
+        match observation:
+            case OpponentMoved():
+                self._turn_begins(observation)
+            case Sensed():
+                self._require(observation, our_step=0)
+                self._advance(observation)
+            case Moved():
+                self._require(observation, our_step=1)
+                self._advance(observation)
+                self._notified = False
+
+    def _turn_begins(self, notice: OpponentMoved) -> None:
+        if self._step == 0 and self._our_turn() and not self._notified:
+            if notice.capture is not None:
+                raise ImpossibleObservation(0, notice, self.complete)
+        elif self._our_turn():
+            raise ValueError(f"step {self._step}: {notice}, but it is not the opponent's turn")
+        else:
+            self._advance(notice)
+        self._notified = True
 
     def _our_turn(self) -> bool:
         return self.current.turn == self.owner
@@ -127,7 +137,7 @@ class Tracker:
         """Move on by one observation; after our move that is past the opponent's sense, which we do not see."""
         step = self._step
         try:
-            states = self._successor(observation)
+            states = possible_after(self.current, observation, self.cap, self.seed + step)
         except core.ImpossibleObservation:
             raise ImpossibleObservation(step, observation, self.complete) from None
         self._observations[step] = observation
@@ -137,22 +147,35 @@ class Tracker:
         self._step = max(self._sets)
         self._drop_oldest()
 
-    def _successor(self, observation: Observation) -> StateSet:
-        states = self.current
-        match observation:
-            case OpponentMoved(capture):
-                return states.expand(capture, cap=self.cap, seed=self.seed + self._step)
-            case Sensed(square, contents):
-                if square is not None:
-                    return states.filter_sense(square, list(contents))
-                if contents:
-                    raise core.ImpossibleObservation(str(observation))
-                return states
-            case Moved(requested, taken, capture, ended):
-                return states.apply_move(requested, taken, capture, ended)
-
     def _drop_oldest(self) -> None:
         for step in sorted(self._sets):
             if step == self._step or self.nbytes <= self.memory:
                 return
             del self._sets[step]
+
+
+class Follower:
+    """A tracker that keeps the current set alone, and goes on when that is lost.
+
+    A set that was cut to its cap may lose the true state. Once no state that is left agrees with what was observed,
+    `states` is None and stays so. `ImpossibleObservation` only where the set was complete.
+    """
+
+    def __init__(self, owner: bool, fen: str = START_FEN, *, cap: int = 0, seed: int = 0) -> None:
+        self._tracker: Tracker | None = Tracker(owner, fen, cap=cap, memory=0, seed=seed)
+
+    @property
+    def states(self) -> StateSet | None:
+        return None if self._tracker is None else self._tracker.current
+
+    def observe(self, observation: Observation) -> StateSet | None:
+        """The states after this observation."""
+        if self._tracker is None:
+            return None
+        try:
+            self._tracker.observe(observation)
+        except ImpossibleObservation as error:
+            if error.complete:
+                raise
+            self._tracker = None
+        return self.states

@@ -9,14 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from penumbra.core import Game, GameRecord, Infostates
+from penumbra.core import START_FEN, GameRecord, Infostates
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.factory import make_penumbra
 from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.penumbra.presets import DEFAULT, PRESETS
 from penumbra.players.penumbra.recording import knowledge_marginals, real_action
-from penumbra.rbc.actions import code_to_action, code_to_uci, square_name, view, view_code
+from penumbra.players.player import tell
+from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
 from penumbra.rbc.marginals import shares
+from penumbra.rbc.observations import Moved, Sensed
+from penumbra.rbc.walk import Step, walk
 
 SECONDS = 1.0  # for each step, where nothing else was asked for
 COLORS = {"white": True, "black": False}
@@ -67,9 +70,9 @@ def analyse_as(
         from penumbra.interop.history import read_record
 
         record = read_record(game)
-    walk = _Walk(record, configuration, turn, [c for name, c in COLORS.items() if player in (None, name)])
-    walk.details = details
-    steps = walk.steps()
+    steps = _decisions(
+        record, configuration, turn, [c for name, c in COLORS.items() if player in (None, name)], details
+    )
     first = next(steps, None)
     if first is None:
         turns = (len(record.senses) + 1) // 2
@@ -82,59 +85,51 @@ def _chain(first: dict[str, Any], rest: Iterator[dict[str, Any]]) -> Iterator[di
     yield from rest
 
 
-class _Walk:
-    """A record played again, with a Penumbra beside each player that was asked for."""
+def _decisions(
+    record: GameRecord, configuration: Configuration, turn: int | None, colors: list[bool], details: bool
+) -> Iterator[dict[str, Any]]:
+    """The game walked with a Penumbra beside each player that was asked for."""
+    players = {color: _player(record, configuration, color) for color in colors}
+    for step in walk(record):
+        if turn is not None and step.turn > turn:
+            return
+        if step.color not in players:
+            continue
+        player = players[step.color]
+        for observation in step.told:
+            if turn in (None, step.turn) and observation is step.observation:
+                yield _decision(player, step, details)
+            if not step.after.over:
+                tell(player, observation)
 
-    def __init__(self, record: GameRecord, configuration: Configuration, turn: int | None, colors: list[bool]) -> None:
-        self.record = record
-        self.turn = turn
-        self.details = False
-        self.game = Game(record.start_fen or None, None, None)
-        self.players: dict[bool, PenumbraPlayer] = {}
-        for color in colors:
-            player = make_penumbra(configuration)
-            player.ponder, player.record, player.track_all = False, True, True
-            player.meet(record.black_name if color else record.white_name)
-            player.start(color, self.game.fen())
-            self.players[color] = player
 
-    def steps(self) -> Iterator[dict[str, Any]]:
-        moves = self.record.moves
-        for i, sense in enumerate(self.record.senses):
-            color, number = self.game.turn, i // 2 + 1
-            player = self.players.get(color)
-            if self.turn is not None and number > self.turn:
-                return
-            asked = player is not None and self.turn in (None, number)
-            if player is not None:
-                player.opponent_moved(self.game.capture)
-            square = sense if sense >= 0 else None
-            if asked and player is not None:
-                player.choose_sense()
-                played = "no sense" if square is None else f"sense {square_name(view(square, color))}"
-                yield self._step(player, played)
-            contents = [content for _, content in self.game.sense(square)]
-            if player is not None:
-                player.sensed(square, contents)
-            if i < len(moves):
-                if asked and player is not None:
-                    player.choose_move(self.game.legal_actions())
-                    yield self._step(player, code_to_uci(view_code(moves[i], color)))
-                _, capture = self.game.move(code_to_action(moves[i]), moves[i] >> 12)
-                if player is not None and not self.game.over:
-                    player.moved(moves[i], self.game.last_taken, capture)
+def _player(record: GameRecord, configuration: Configuration, color: bool) -> PenumbraPlayer:
+    player = make_penumbra(configuration)
+    player.ponder, player.record, player.track_all = False, True, True
+    player.meet(record.black_name if color else record.white_name)
+    player.start(color, record.start_fen or START_FEN)
+    return player
 
-    def _step(self, player: PenumbraPlayer, played: str) -> dict[str, Any]:
-        if player.faults:
-            raise RuntimeError(f"the search failed: {player.faults[-1]}")
-        return {
-            "player": "white" if player.color else "black",
-            **player.recorded[-1],
-            "chosen": real_action(player.decisions[-1].action, player.color),
-            "played": played,
-            "truth": self.game.fen(),
-            **(_details(player) if self.details else {}),
-        }
+
+def _decision(player: PenumbraPlayer, step: Step, details: bool) -> dict[str, Any]:
+    """What the player would do instead of this step."""
+    match step.observation:
+        case Sensed(square):
+            player.choose_sense()
+            played = "no sense" if square is None else f"sense {square_name(view(square, step.color))}"
+        case Moved(requested):
+            player.choose_move(step.before.legal_actions())
+            played = code_to_uci(view_code(requested, step.color))
+    if player.faults:
+        raise RuntimeError(f"the search failed: {player.faults[-1]}")
+    return {
+        "player": "white" if player.color else "black",
+        **player.recorded[-1],
+        "chosen": real_action(player.decisions[-1].action, player.color),
+        "played": played,
+        "truth": step.before.fen(),
+        **(_details(player) if details else {}),
+    }
 
 
 def _details(player: PenumbraPlayer) -> dict[str, Any]:

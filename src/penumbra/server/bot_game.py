@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 from typing import Any
 
-from penumbra.core import START_FEN, Game
-from penumbra.rbc.observations import Moved, Observation, Sensed
+from penumbra.core import START_FEN
 from penumbra.rbc.player_view import PROTOCOL
+from penumbra.rbc.walk import Step
 from penumbra.review.frames import Reviewer
+from penumbra.server import messages
 from penumbra.server.live_game import Listener, LiveGame
-from penumbra.server.messages import Message, Pace, Refusal, Step
+from penumbra.server.messages import Message, Pace, Refusal
 
 TOP_ACTIONS = 8  # of a thought
 
@@ -26,7 +27,7 @@ class BotGame(LiveGame):
         self.steps: list[dict[str, Any]] = []
         self._reviewer = Reviewer(START_FEN)
         self._go = asyncio.Event()
-        self._new: asyncio.Queue[tuple[Game, bool, Observation, dict[str, Any] | None]] = asyncio.Queue()
+        self._new: asyncio.Queue[tuple[Step, dict[str, Any] | None]] = asyncio.Queue()
         self._showing = asyncio.get_running_loop().create_task(self._show())
 
     def greeting(self) -> dict[str, Any]:
@@ -54,13 +55,14 @@ class BotGame(LiveGame):
                 if not paused:
                     self._go.set()
                 self.ended()
-            case Step():
+            case messages.Step():
                 self._go.set()
             case _:
                 raise Refusal("watched", "this game is played by programs; you can only watch it")
 
     def heard(self, color: bool, thought: dict[str, Any] | None) -> None:
-        self._new.put_nowait((self.game.copy(), color, self.tellers[color].observations[-1], thought))
+        assert self.last_step is not None
+        self._new.put_nowait((self.last_step, thought))
 
     def resumed(self, color: bool) -> None:
         self.heard(color, None)
@@ -85,16 +87,10 @@ class BotGame(LiveGame):
     async def _show(self) -> None:
         """Each new step as a step of the review, its sets of states followed in a thread."""
         while True:
-            game, color, observation, thought = await self._new.get()
-            step = await asyncio.to_thread(self._reviewed, game, color, observation)
-            self.steps.append(step | {"thought": _short(thought)})
+            step, thought = await self._new.get()
+            shown = await asyncio.to_thread(self._reviewer.review, step)
+            self.steps.append(shown | {"thought": _short(thought)})
             self.send_all({"type": "update", "step": self.steps[-1], "state": self.state()})
-
-    def _reviewed(self, game: Game, color: bool, observation: Observation) -> dict[str, Any]:
-        if isinstance(observation, Sensed):
-            return self._reviewer.sensed(game, color, observation.square, observation.contents)
-        assert isinstance(observation, Moved)
-        return self._reviewer.moved(game, color, observation.requested, observation.taken, observation.capture)
 
 
 def _short(thought: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -21,8 +21,8 @@ from typing import Any
 from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.player import PenumbraPlayer
-from penumbra.players.player import Player
-from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+from penumbra.players.player import Player, tell
+from penumbra.rbc.observations import Observation
 from penumbra.server.assistance import Assistant
 
 log = logging.getLogger(__name__)
@@ -50,13 +50,7 @@ class BotSpec:
         player.meet(self.opponent)
         player.start(self.color, self.fen)
         for observation in self.observations:
-            match observation:
-                case OpponentMoved(capture):
-                    player.opponent_moved(capture)
-                case Sensed(square, contents):
-                    player.sensed(square, contents)
-                case Moved(requested, taken, capture):
-                    player.moved(requested, taken, capture)
+            tell(player, observation)
         return Bot(player)
 
 

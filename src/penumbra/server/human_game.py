@@ -15,7 +15,7 @@ from penumbra.server.messages import Assist, Message, Move, Refusal, Resign, Sen
 
 
 class HumanGame(LiveGame):
-    """All that is sent is made of the person's own teller, of whose turn it is, and of the clocks."""
+    """All that is sent is made of the person's own view, of whose turn it is, and of the clocks."""
 
     _assisting: asyncio.Task[None] | None = None
     _assisted = False  # whether the person wants to be
@@ -32,7 +32,7 @@ class HumanGame(LiveGame):
             "type": "game",
             "protocol": PROTOCOL,
             "game": self.about() | {"mode": "play", "color": color_name(self.color)},
-            "events": self.tellers[self.color].events,
+            "events": self.views[self.color].events,
             "state": self.state(),
             "assisted": self._assisted,
         }
@@ -50,7 +50,7 @@ class HumanGame(LiveGame):
 
     def heard(self, color: bool, thought: dict[str, Any] | None) -> None:
         if color == self.color:
-            self.send_all({"type": "update", "event": self.tellers[color].events[-1], "state": self.state()})
+            self.send_all({"type": "update", "event": self.views[color].events[-1], "state": self.state()})
             self._assist()
 
     def ended(self) -> None:
@@ -103,7 +103,7 @@ class HumanGame(LiveGame):
             self._assisting = asyncio.get_running_loop().create_task(self._catch_up())
 
     async def _catch_up(self) -> None:
-        observations = self.tellers[self.color].observations
+        observations = self.views[self.color].observations
         report: dict[str, Any] = {}
         try:
             while self._assisted and (not report or self._reported < len(observations)):

@@ -16,14 +16,14 @@ from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.actions import (
     SQUARE_NAMES,
     action_to_code,
-    code_to_action,
     code_to_uci,
     parse_square,
     view,
     view_code,
 )
-from penumbra.rbc.observations import Moved, Sensed
-from penumbra.rbc.player_view import Teller, color_name, request_code
+from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
+from penumbra.rbc.player_view import PlayerView, color_name, request_code
+from penumbra.rbc.walk import Step, move, sense
 from penumbra.server.bot_client import BotClient, Failed, Missing
 from penumbra.server.bot_process import BotSpec
 from penumbra.server.clocks import Clocks
@@ -61,7 +61,8 @@ class LiveGame:
         self.game = Game()
         self.game.set_names(setup.white.name, setup.black.name)
         self.clocks = Clocks(setup.seconds, setup.increment, now)
-        self.tellers = {color: Teller(color, START_FEN) for color in (True, False)}
+        self.views = {color: PlayerView(color, START_FEN) for color in (True, False)}
+        self.last_step: Step | None = None
         self.result: dict[str, Any] | None = None
         self.client = client
         self._log = game_log
@@ -80,7 +81,7 @@ class LiveGame:
         raise NotImplementedError
 
     def heard(self, color: bool, thought: dict[str, Any] | None) -> None:
-        """The teller of `color` has a new event; a bot's step may come with a thought."""
+        """The view of `color` has a new event; a bot's step may come with a thought."""
         raise NotImplementedError
 
     def ended(self) -> None:
@@ -141,11 +142,11 @@ class LiveGame:
         for line in story.steps:
             color = self.game.turn
             if "sense" in line:
-                self.tellers[color].turn_begins(self.game, self.game.capture)
+                self.views[color].observe(OpponentMoved(self.game.capture), self.game)
                 square = line["sense"]
-                self._sense(color, None if square is None else view(parse_square(square), color))
+                self._tell(sense(self.game, None if square is None else view(parse_square(square), color)))
             else:
-                self._move(color, request_code(line["move"], color))
+                self._tell(move(self.game, request_code(line["move"], color)))
             self.clocks.set(line["left"])
             self.resumed(color)
         if story.result is not None:
@@ -196,25 +197,24 @@ class LiveGame:
             if self._bots is None or self._bots.done():
                 self._bots = asyncio.get_running_loop().create_task(self._play_bots())
         elif self.game.step == SENSE:
-            self.tellers[color].turn_begins(self.game, self.game.capture)
+            self.views[color].observe(OpponentMoved(self.game.capture), self.game)
             self.heard(color, None)
 
     # -- steps
 
-    def take_sense(self, color: bool, square: int | None, thought: dict[str, Any] | None = None) -> list[int]:
+    def take_sense(self, color: bool, square: int | None, thought: dict[str, Any] | None = None) -> None:
         """Logs, does and tells a sense; the square is in the view of `color`."""
         name = None if square is None else SQUARE_NAMES[view(square, color)]
         self._log.append({"step": self.step, "sense": name, "left": self.clocks.both()})
-        contents = self._sense(color, square)
+        self._tell(sense(self.game, square))
         self.heard(color, thought)
-        return contents
 
     def take_move(self, color: bool, code: int, thought: dict[str, Any] | None = None) -> None:
         """Logs, does and tells a move, and hands the turn over; the code is in the view of `color`."""
         word = code_to_uci(view_code(code, color)) if code else None
         self.clocks.turn_ends()
         self._log.append({"step": self.step, "move": word, "left": self.clocks.both()})
-        self._move(color, code)
+        self._tell(move(self.game, code))
         if self.game.over:
             self._conclude(self.game.winner, str(self.game.reason))
         else:
@@ -225,14 +225,9 @@ class LiveGame:
         else:
             self._go_on()
 
-    def _sense(self, color: bool, square: int | None) -> list[int]:
-        contents = [content for _, content in self.game.sense(square)]
-        self.tellers[color].sensed(self.game, square, contents)
-        return contents
-
-    def _move(self, color: bool, code: int) -> None:
-        _, capture = self.game.move(code_to_action(code), code >> 12)
-        self.tellers[color].moved(self.game, self.game.last_request, self.game.last_taken, capture)
+    def _tell(self, step: Step) -> None:
+        self.last_step = step
+        self.views[step.color].observe(step.observation, step.after)
 
     # -- bots
 
@@ -256,19 +251,19 @@ class LiveGame:
             self.send_all(Refusal("failed", "something went wrong in the server; load the page again").to_json())
 
     async def _bot_sense(self, color: bool) -> None:
-        teller, capture = self.tellers[color], self.game.capture
-        known = len(teller.observations)
+        player_view, capture = self.views[color], self.game.capture
+        known = len(player_view.observations)
         square, thought = await self._ask(color, known, "sense", capture, self.clocks.left(color))
         await self.before_step()
         if self.over:
             return
         if square is not None and square not in range(64):
             raise Forfeit(f"sense {square!r}")
-        teller.turn_begins(self.game, capture)
+        player_view.observe(OpponentMoved(capture), self.game)
         self.take_sense(color, square, thought)
 
     async def _bot_move(self, color: bool) -> None:
-        observations = self.tellers[color].observations
+        observations = self.views[color].observations
         sensed, known, actions = observations[-1], len(observations) - 1, self.game.legal_actions()
         assert isinstance(sensed, Sensed) and self.game.step == MOVE
         left = self.clocks.left(color)
@@ -308,7 +303,7 @@ class LiveGame:
             color,
             START_FEN,
             self.setup.side(not color).name,
-            tuple(self.tellers[color].observations[:known]),
+            tuple(self.views[color].observations[:known]),
             thoughts=self.setup.person is None,
         )
         await self.client.open(self._key(color), spec)

@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penumbra import core
-from penumbra.core import Game, GameRecord, Infostates, StateSet
-from penumbra.rbc.actions import code_to_action
+from penumbra.core import GameRecord, Infostates, StateSet
+from penumbra.rbc.observations import Moved, OpponentMoved
+from penumbra.rbc.tracker import Tracker
+from penumbra.rbc.walk import walk
 from penumbra.training.examples import ExampleSettings, make_examples
 
 ELL = 128  # ℓ
@@ -57,29 +59,19 @@ def full_situations() -> tuple[FullSituation, ...]:
 
 
 def _follow(record: GameRecord) -> Iterator[FullSituation]:
-    game = Game(record.start_fen or None, None, None)
-    sets = {color: StateSet(game.fen(), color) for color in (True, False)}
-    moves = record.moves
-    for ply, square in enumerate(record.senses):
-        color = game.turn
-        if ply > 0:
-            sets[color] = sets[color].expand(game.capture)
-        if len(sets[color]) > LARGEST:
-            return
-        full = ply >= FIRST_PLY and len(sets[not color]) > ELL
-        if full and len(sets[color]) > ELL:
-            yield FullSituation(core.SENSE, game.fen(), sets[color], sets[not color])
-        contents = [content for _, content in game.sense(square if square >= 0 else None)]
-        if square >= 0:
-            sets[color] = sets[color].filter_sense(square, contents)
-        if full and len(sets[color]) > ELL:
-            yield FullSituation(core.MOVE, game.fen(), sets[color], sets[not color])
-        if ply == len(moves):
-            return
-        _, capture = game.move(code_to_action(moves[ply]), moves[ply] >> 12)
-        if game.over:
-            return
-        sets[color] = sets[color].apply_move(moves[ply], game.last_taken, capture)
+    trackers = {color: Tracker(color, record.start_fen or core.START_FEN, memory=0) for color in (True, False)}
+    for step in walk(record):
+        color = step.color
+        for observation in step.told:
+            trackers[color].observe(observation)
+            actor, other = trackers[color].current, trackers[not color].current
+            if isinstance(observation, Moved):
+                continue
+            kind = core.SENSE if isinstance(observation, OpponentMoved) else core.MOVE
+            if kind == core.SENSE and len(actor) > LARGEST:
+                return
+            if step.before.plies >= FIRST_PLY and len(actor) > ELL and len(other) > ELL:
+                yield FullSituation(kind, step.before.fen(), actor, other)
 
 
 @cache

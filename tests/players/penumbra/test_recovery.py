@@ -20,7 +20,6 @@ from penumbra.players.penumbra.recovery import (
     THEIR_KING,
     Trail,
     arrange,
-    observed,
     read_board,
     recovered,
     write_fen,
@@ -48,7 +47,7 @@ def middle(owner: bool, kind: int, plies: int = 1) -> Situation:
 
 def theirs(x: Situation) -> Situation:
     """Before the opponent's move, after our pass."""
-    return rbc.opponent_sensed(rbc.moved(x, Moved(0, 0, None), 128, 1))
+    return rbc.opponent_sensed(rbc.observed(x, Moved(0, 0, None), seed=1))
 
 
 def assert_sound(states: StateSet) -> None:
@@ -78,7 +77,7 @@ def test_a_wrong_sense_is_believed(owner: bool, contents: tuple[int, ...]) -> No
     x = middle(owner, SENSE)
     observation = Sensed(square("e5"), contents)
     with pytest.raises(ImpossibleObservation):
-        observed(x, observation, 128, 0, 0)
+        rbc.observed(x, observation)
     after = recovered(x, observation, 3)
     assert after.kind == MOVE and after.ours
     assert_sound(after.states)
@@ -128,7 +127,7 @@ def test_a_wrong_result_of_a_move_is_believed(owner: bool, requested: str, taken
         x = Situation(StateSet(fen, False), MOVE, Context())
     observation = Moved(*codes, None if capture is None else square(capture))
     with pytest.raises(ValueError):
-        observed(x, observation, 128, 0, 0)
+        rbc.observed(x, observation)
     after = recovered(x, observation, 7)
     assert after.kind == SENSE and not after.ours
     assert_sound(after.states)
@@ -187,7 +186,7 @@ def test_a_truth_lost_to_the_cap_is_found_again_from_the_last_whole_set() -> Non
 def follow(x: Situation, observations: list[Observation], trail: Trail, cap: int) -> tuple[Situation, bool]:
     for i, observation in enumerate(observations):
         try:
-            after = observed(x, observation, 128, cap, i + len(trail.since))
+            after = rbc.observed(x, observation, 128, cap, i + len(trail.since))
         except ImpossibleObservation:
             trail.failed = observation  # type: ignore[attr-defined]
             return x, False

@@ -5,7 +5,7 @@ Each player's set is tracked from that player's own observations alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich.console import Group
@@ -14,10 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from penumbra.commands.terminal.board import plain_board, rich_board
-from penumbra.core import Game, GameRecord
+from penumbra.core import START_FEN, GameRecord
 from penumbra.rbc.actions import code_to_action, code_to_uci, sense_window, square_name, view, view_code
-from penumbra.rbc.tracker import ImpossibleObservation, Tracker
-from penumbra.rbc.walk import replay
+from penumbra.rbc.observations import Moved, Sensed
+from penumbra.rbc.tracker import Follower
+from penumbra.rbc.walk import Step, walk
 
 # States tracked for each player before the set becomes a random draw: a fraction of a second to expand.
 CAP = 200_000
@@ -58,68 +59,52 @@ class Frame:
         return Panel(Group(step, rich_board(self.fen, self.sensed), sizes), title=title, expand=False)
 
 
-class Shadows:
-    """Both players' trackers beside a game, and the frame after each step."""
+class FrameMaker:
+    """Makes the frame of each step of a game, recorded or live, with both players' sets beside it."""
 
     def __init__(self, fen: str, cap: int = CAP) -> None:
-        # Only the current sets are shown, so no memory goes to past ones.
-        self._trackers: dict[bool, Tracker | None] = {
-            color: Tracker(color, fen, cap=cap, memory=0) for color in (True, False)
-        }
-        self._number = int(fen.split()[5])
-        self._capture: int | None = None  # by the last move, as the player to act sees it
+        self._followers = {color: Follower(color, fen, cap=cap) for color in (True, False)}
 
-    def sensed(self, game: Game, color: bool, square: int | None, contents: Sequence[int]) -> Frame:
-        """The frame after a sense, given in the view of `color`."""
-        self._report(color, lambda tracker: tracker.opponent_moved(self._capture))
-        self._report(color, lambda tracker: tracker.sensed(square, contents))
-        if square is None:
-            return self._frame(game, color, "no sense", frozenset(), False)
-        window = frozenset(view(s, color) for s in sense_window(square, color))
-        return self._frame(game, color, f"sense {square_name(view(square, color))}", window, False)
-
-    def moved(self, game: Game, color: bool, requested: int, taken: int, capture: int | None) -> Frame:
-        """The frame after a move, given in the view of `color`."""
-        king_taken = game.reason == "KING_CAPTURE"
-        self._report(color, lambda tracker: tracker.moved(requested, taken, capture, king_taken))
-        self._capture = game.capture
-        event = code_to_uci(view_code(requested, color))
-        if taken == 0 and requested != 0:
-            event += " fails"
-        elif code_to_action(taken) != code_to_action(requested):
-            event += f" becomes {code_to_uci(view_code(taken, color))}"
-        if capture is not None:
-            event += f", takes on {square_name(view(capture, color))}"
-        frame = self._frame(game, color, event, frozenset(), True)
-        self._number += not color
-        return frame
-
-    def _report(self, color: bool, observe: Callable[[Tracker], None]) -> None:
-        """A set that was cut to its cap may lose the truth; that player's set is then unknown for good."""
-        tracker = self._trackers[color]
-        if tracker is None:
-            return
-        try:
-            observe(tracker)
-        except ImpossibleObservation as error:
-            if error.complete:
-                raise
-            self._trackers[color] = None
+    def frame(self, step: Step) -> Frame:
+        """The frame after a step."""
+        color = step.color
+        for observation in step.told:
+            self._followers[color].observe(observation)
+        match step.observation:
+            case Sensed(None):
+                event, window = "no sense", frozenset[int]()
+            case Sensed(int(square)):
+                event = f"sense {square_name(view(square, color))}"
+                window = frozenset(view(s, color) for s in sense_window(square, color))
+            case Moved():
+                event, window = _move_event(step.observation, color), frozenset()
+        sizes = (self._size(True), self._size(False))
+        number, fen = step.before.fullmove_number, step.after.fen()
+        return Frame(number, color, event, fen, window, sizes, isinstance(step.observation, Moved))
 
     def _size(self, color: bool) -> str:
-        tracker = self._trackers[color]
-        if tracker is None:
+        states = self._followers[color].states
+        if states is None:
             return "unknown"
-        return f"{len(tracker):,}" + ("" if tracker.complete else " of more")
+        return f"{len(states):,}" + ("" if states.complete else " of more")
 
-    def _frame(self, game: Game, color: bool, event: str, window: frozenset[int], is_move: bool) -> Frame:
-        sizes = (self._size(True), self._size(False))
-        return Frame(self._number, color, event, game.fen(), window, sizes, is_move)
+
+def _move_event(moved: Moved, color: bool) -> str:
+    """`e2e4 becomes e2e3, takes on e3`."""
+    event = code_to_uci(view_code(moved.requested, color))
+    if moved.taken == 0 and moved.requested != 0:
+        event += " fails"
+    elif code_to_action(moved.taken) != code_to_action(moved.requested):
+        event += f" becomes {code_to_uci(view_code(moved.taken, color))}"
+    if moved.capture is not None:
+        event += f", takes on {square_name(view(moved.capture, color))}"
+    return event
 
 
 def frames_of(record: GameRecord, cap: int = CAP) -> Iterator[Frame]:
     """The frames of a recorded game, two for each turn; the last turn may lack its move."""
-    return replay(record, lambda fen: Shadows(fen, cap))
+    maker = FrameMaker(record.start_fen or START_FEN, cap)
+    return (maker.frame(step) for step in walk(record))
 
 
 def result_line(winner: bool | None, reason: str | None) -> str:

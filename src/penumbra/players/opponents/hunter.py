@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from penumbra.core import START_FEN
 from penumbra.players.player import Player
 from penumbra.rbc.actions import PASS, move_squares, sense_window
-from penumbra.rbc.tracker import ImpossibleObservation, Tracker
+from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
+from penumbra.rbc.tracker import Follower
 
 # What a piece is worth in pawns, by kind P N B R Q K; losing or taking the king is the game.
 VALUES = np.array([1.0, 3.0, 3.0, 5.0, 9.0, 100.0])
@@ -39,59 +39,45 @@ class Hunter(Player):
         self._random = random.Random(seed)
         self._cap = cap
         self._color = True
-        self._tracker = Tracker(True, START_FEN)
-        self._lost_track = False
+        self._follower = Follower(True)
 
     def start(self, color: bool, fen: str) -> None:
         """Starts from the one state that everybody knows."""
         self._color = color
-        self._tracker = Tracker(color, fen, cap=self._cap, memory=0, seed=self._random.getrandbits(32))
-        self._lost_track = False
+        self._follower = Follower(color, fen, cap=self._cap, seed=self._random.getrandbits(32))
 
     def opponent_moved(self, capture: int | None) -> None:
         """Considers everything the opponent may have done."""
-        self._observe(lambda: self._tracker.opponent_moved(capture))
+        self._follower.observe(OpponentMoved(capture))
 
     def choose_sense(self) -> int:
         """The inner square around which the contents are least certain, by the entropy of their marginals."""
-        if self._lost_track:
+        states = self._follower.states
+        if states is None:
             return self._random.choice(INNER_SQUARES)
-        p = self._marginals()
+        p = states.marginals() / len(states)
         entropy = -np.sum(p * np.log2(np.maximum(p, 1e-12)), axis=1)  # float64[64]
         return self._best(INNER_SQUARES, lambda s: float(entropy[list(sense_window(s, self._color))].sum()))
 
     def sensed(self, square: int | None, contents: Sequence[int]) -> None:
         """Forgets the states that would have shown something else."""
-        self._observe(lambda: self._tracker.sensed(square, contents))
+        self._follower.observe(Sensed(square, tuple(contents)))
 
     def choose_move(self, actions: Sequence[int]) -> int:
         """The move with the best expected balance of material."""
-        if self._lost_track:
+        states = self._follower.states
+        if states is None:
             return self._random.choice(actions)
-        p = self._marginals()
+        p = states.marginals() / len(states)
         attacked = attack_probabilities(p)
         return self._best(actions, lambda action: expected_gain(p, attacked, action))
 
     def moved(self, requested: int, taken: int, capture: int | None) -> None:
         """Keeps the states that would have answered so."""
-        self._observe(lambda: self._tracker.moved(requested, taken, capture))
-
-    def _marginals(self) -> NDArray[np.float64]:
-        return self._tracker.current.marginals() / len(self._tracker)
+        self._follower.observe(Moved(requested, taken, capture))
 
     def _best(self, choices: Sequence[int], score: Callable[[int], float]) -> int:
         return max(choices, key=lambda choice: (score(choice), self._random.random()))
-
-    def _observe(self, report: Callable[[], None]) -> None:
-        """A set cut to its cap may lose the true state; from then on the player goes on at random."""
-        if self._lost_track:
-            return
-        try:
-            report()
-        except ImpossibleObservation as error:
-            if error.complete:
-                raise
-            self._lost_track = True
 
 
 def squares_along(square: int, directions: Sequence[tuple[int, int]]) -> Iterator[list[int]]:

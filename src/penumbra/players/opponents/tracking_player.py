@@ -14,7 +14,7 @@ from penumbra.players.opponents.engine_player import EnginePlayer
 from penumbra.players.opponents.settings import TrackingSettings
 from penumbra.players.penumbra.recovery import recovered
 from penumbra.rbc.domain import Situation
-from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed, possible_after
 
 REBUILT = 100  # old states that a set is rebuilt from when no state agrees with what was observed
 FEW = 4  # with so many times less states than may be scored there is time to look deeper
@@ -77,20 +77,11 @@ class TrackingPlayer(EnginePlayer[S]):
 
     def _observe(self, observation: Observation) -> None:
         try:
-            self.states = self._successor(observation)
+            seed = self.seed() if isinstance(observation, OpponentMoved) else 0
+            self.states = possible_after(self.states, observation, self.settings.cap, seed)
         except ImpossibleObservation:
             some = Situation(self.draw(REBUILT), MOVE, Context())
             self.states = recovered(some, observation, self.seed()).states
-
-    def _successor(self, observation: Observation) -> StateSet:
-        match observation:
-            case OpponentMoved(capture):
-                return self.states.expand(capture, cap=self.settings.cap, seed=self.seed())
-            case Sensed(square, contents):
-                assert square is not None
-                return self.states.filter_sense(square, list(contents))
-            case Moved(requested, taken, capture):
-                return self.states.apply_move(requested, taken, capture)
 
 
 def group_means(groups: NDArray[np.int64], weights: Scores, scores: Scores) -> tuple[Scores, Scores]:

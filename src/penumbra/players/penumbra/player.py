@@ -21,7 +21,7 @@ from penumbra.games.visits import Searched
 from penumbra.players.penumbra.opponent_model import OpponentModel
 from penumbra.players.penumbra.presets import DEFAULT, PRESETS, Preset
 from penumbra.players.penumbra.recording import decision_to_json
-from penumbra.players.penumbra.recovery import Trail, observed, recovered
+from penumbra.players.penumbra.recovery import Trail, recovered
 from penumbra.players.penumbra.root import RootJudgement
 from penumbra.players.penumbra.root_settings import RootSettings
 from penumbra.players.penumbra.time_control import TimeControl
@@ -244,7 +244,7 @@ class PenumbraPlayer(Player):
             x = agent.x
             cap = self.cap if self.track_all else self.time.cap(self.cap)
             try:
-                after = observed(x, observation, self.settings.ell, cap, seed)
+                after = rbc.observed(x, observation, self.settings.ell, cap, seed)
             except ValueError as error:
                 if self._ends(x, observation):
                     self._over = True  # unless the opponent moves all the same
@@ -267,7 +267,7 @@ class PenumbraPlayer(Player):
         if not isinstance(observation, Moved) or observation.capture is None:
             return False
         try:
-            observed(x, observation._replace(ended=True), self.settings.ell, 0, 0)
+            rbc.observed(x, observation._replace(ended=True), self.settings.ell, 0, 0)
         except ImpossibleObservation:
             return False
         return True

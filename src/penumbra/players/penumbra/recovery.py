@@ -15,9 +15,9 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from penumbra.core import MOVE, SENSE, Context, ImpossibleObservation, StateSet
+from penumbra.core import MOVE, ImpossibleObservation, StateSet
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import code_parts, sense_window, view
 from penumbra.rbc.domain import Situation
@@ -28,17 +28,6 @@ LETTERS = ".PNBRQKpnbrqk"
 PAWN, KING = 1, 6
 THEIR_PAWN, THEIR_KNIGHT, THEIR_KING = 7, 8, 12
 Board = list[int]
-
-
-def observed(x: Situation, observation: Observation, ell: int, cap: int, seed: int) -> Situation:
-    """The situation after an observation; `ImpossibleObservation` if no state agrees with it."""
-    match observation:
-        case Sensed():
-            return rbc.sensed(x, observation)
-        case Moved():
-            return rbc.moved(x, observation, ell, seed)
-        case OpponentMoved():
-            return rbc.opponent_moved(x, observation, cap, seed)
 
 
 @dataclass
@@ -76,7 +65,7 @@ class Trail:
                 if not x.ours and x.kind != MOVE:
                     x = rbc.opponent_sensed(x)
                 try:
-                    x = observed(x, seen, self.ell, cap, seed + (step << 32))
+                    x = rbc.observed(x, seen, self.ell, cap, seed + (step << 32))
                 except ImpossibleObservation:
                     x = None
                 if x is None or work <= 0 or time.monotonic() >= deadline:
@@ -96,15 +85,12 @@ def recovered(x: Situation, observation: Observation, seed: int) -> Situation:
     rng = random.Random(seed)
     match observation:
         case Sensed():
-            return replace(x, states=_after_sense(x.states, observation, rng), kind=MOVE, came_by=observation)
-        case Moved(_, taken, capture):
-            start, end = (taken & 63, taken >> 6 & 63) if taken else (None, None)
-            context = Context(start, end, capture, x.context.opposing_capture, x.context.previous)
-            return Situation(_after_move(x.states, observation, rng), SENSE, context, observation)
+            states = _after_sense(x.states, observation, rng)
+        case Moved():
+            states = _after_move(x.states, observation, rng)
         case OpponentMoved(capture):
-            c = x.context
-            context = Context(c.last_from, c.last_to, c.own_capture, capture, c.previous)
-            return Situation(_after_opposing_move(x.states, capture, rng), SENSE, context, observation)
+            states = _after_opposing_move(x.states, capture, rng)
+    return rbc.reached(x, observation, states)
 
 
 # -- one kind of observation each

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penumbra.core import MOVE, SENSE, Game, GameRecord
+from penumbra.core import SENSE, START_FEN, GameRecord
 from penumbra.rbc import domain as rbc
-from penumbra.rbc.actions import code_to_action
 from penumbra.rbc.domain import Situation
-from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
+from penumbra.rbc.walk import walk
 
 CAP = 2_000_000  # states followed; past it the set is a random draw
 
@@ -39,28 +38,15 @@ class Moment:
 
 def find_moment(record: GameRecord, player: bool, turn: int, kind: int, ell: int, seed: int) -> Moment:
     """Follows the game with what `player` observed. `ell` and `seed` decide what is remembered of the turn before."""
-    game = Game(record.start_fen or None, None, None)
-    x, _ = rbc.start(player, game.fen())
-    moves = record.moves
+    x, _ = rbc.start(player, record.start_fen or START_FEN)
     turns = 0
-    for ply, square in enumerate(record.senses):
-        ours = game.turn == player
-        if ours:
-            turns += 1
-            if ply > 0:
-                x = rbc.opponent_moved(x, OpponentMoved(game.capture), CAP, seed + ply)
-            if (turns, kind) == (turn, SENSE):
-                return Moment(player, turn, kind, x, game.fen())
-        sense = square if square >= 0 else None
-        contents = tuple(content for _, content in game.sense(sense))
-        if ours:
-            x = rbc.sensed(x, Sensed(sense, contents))
-            if (turns, kind) == (turn, MOVE):
-                return Moment(player, turn, kind, x, game.fen())
-        if ply == len(moves):
-            break
-        _, capture = game.move(code_to_action(moves[ply]), moves[ply] >> 12)
-        if ours:
-            x = rbc.moved(x, Moved(moves[ply], game.last_taken, capture, game.over), ell, seed + ply)
+    for step in walk(record):
+        if step.color != player:
+            continue
+        turns = step.turn
+        for observation in step.told:
+            x = rbc.observed(x, observation, ell, CAP, seed + step.before.plies)
+            if x.ours and (turns, x.kind) == (turn, kind):
+                return Moment(player, turn, kind, x, step.after.fen())
     name = "White" if player else "Black"
     raise ValueError(f"there is no turn {turn} of {name} in this game, which has {turns} of them")
