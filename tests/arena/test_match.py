@@ -31,8 +31,8 @@ from penumbra.interop.limited_trout import LimitedEngine, limit_from_environment
 from penumbra.interop.stockfish import find_stockfish
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.penumbra.configuration import Configuration
-from tests.commands.test_commands import run as command
 from tests.support.command_line import penumbra
+from tests.support.command_line import run as command
 from tests.support.workshop import Task, Workshop
 
 CLOCK = Clock(20.0, 0.1)
@@ -333,7 +333,7 @@ def test_a_match_stops_when_it_is_clear() -> None:
 
 
 def test_the_command_says_what_is_not_clear() -> None:
-    answer = penumbra("match", "random", "random", "--sprt", "--games", "2", "--seconds", "0")
+    answer = penumbra("match", "random", "random", "--sprt", "--games", "2", "--clock", "none")
     assert "sequential test of 0 against 30 Elo: not yet clear (log-likelihood ratio" in answer.stdout
     answer = penumbra("match", "random", "random", "--sprt", "--elo1", "-10")
     assert (answer.returncode, answer.stderr.count("\n")) == (1, 1)
@@ -446,6 +446,7 @@ def test_an_interrupt_ends_the_match_with_what_was_played(tmp_path: Path) -> Non
         (["random"], "Missing argument"),
         (["random", "nobody"], "there is no player 'nobody'"),
         (["random", "random", "--games", "0"], "--games"),
+        (["random", "random", "--clock", "soon"], "--clock: 'soon' is not SECONDS+INCREMENT"),
         (["random", "random", "--record"], "--record needs --out"),
         (["random", "random", "--config", "nowhere.toml"], "nowhere.toml: cannot be read"),
     ],

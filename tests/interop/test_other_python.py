@@ -26,7 +26,7 @@ from penumbra.games.archive import Archive
 from penumbra.interop.history import read_record
 from penumbra.players.penumbra.configuration import Configuration, from_table, to_table
 from tests.arena.test_match import write_bot
-from tests.commands.test_commands import run as command
+from tests.support.command_line import run as command
 
 SOURCE = Path(penumbra.__file__).parent
 CLOCK = Clock(20.0, 0.1)

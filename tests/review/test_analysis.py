@@ -21,8 +21,8 @@ from penumbra.players.player import play_game
 from penumbra.players.registry import make_penumbra
 from penumbra.rbc.actions import parse_action, parse_square
 from penumbra.review.analysis import analyse_as
-from tests.commands.test_commands import run
 from tests.support import DATA
+from tests.support.command_line import run
 
 BELIEF = (
     r"^  belief: [\d,]+ particles from [\d,]+ a turn ago, [\d,]+ singletons?, [\d.,]+ rejections each, \d+\.\d\d s$"

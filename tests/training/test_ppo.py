@@ -281,9 +281,9 @@ def test_the_loop(tmp_path: Path) -> None:
     weights_file.save(tiny(), tmp_path / "tiny.safetensors")
     (tmp_path / "population.toml").write_text(POPULATION)
     out = tmp_path / "out"
-    command: list[object] = [sys.executable, "-m", "penumbra.training.ppo", tmp_path / "tiny.safetensors"]
+    command: list[object] = [sys.executable, "-m", "penumbra", "improve", tmp_path / "tiny.safetensors"]
     command += ["--out", out]
-    command += ["--population", tmp_path / "population.toml", "--workers", 1, "--opponent", "Wild", "--seconds", 10]
+    command += ["--population", tmp_path / "population.toml", "--workers", 1, "--opponent", "Wild", "--minutes", 0.17]
     command += ["--at-once", 8, "--steps", 500, "--cap", 200, "--threads", 1]
     command += ["--archive", make_archive(tmp_path / "games.db"), "--anchor-games", 10]
     run = subprocess.run(
@@ -304,7 +304,7 @@ def test_the_loop(tmp_path: Path) -> None:
 
 def test_what_cannot_be_improved_is_refused(tmp_path: Path) -> None:
     def refused(*arguments: object) -> str:
-        command = [sys.executable, "-m", "penumbra.training.ppo", *map(str, arguments), "--seconds", "1"]
+        command = [sys.executable, "-m", "penumbra", "improve", *map(str, arguments), "--minutes", "0.02"]
         run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
         assert run.returncode == 1 and run.stderr.count("\n") == 1, run.stderr
         return run.stderr

@@ -1,54 +1,62 @@
-"""`penumbra generate` and `penumbra rate` on the terminal."""
+"""`penumbra generate`: games of a population of players, into an archive."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+import typer
 
-from penumbra.arena import generate as generation
-from penumbra.arena.generate_main import conclude
-from penumbra.arena.generate_main import generate as generate_plainly
-from penumbra.arena.population import Population
-from penumbra.games.archive import Archive
-from penumbra.games.ratings import Ratings
+from penumbra.commands.errors import conclude_run
+from penumbra.commands.options import (
+    ArchiveToFillOption,
+    GamesOfFile,
+    MinutesOfFile,
+    SeedOfFile,
+    WorkersOfFile,
+    examples,
+)
 
+if TYPE_CHECKING:
+    from penumbra.arena.generate import Progress
 
-def generate(population: Population, path: Path, console: Console) -> int:
-    """Plays a population into an archive, with a bar where there is a terminal; the exit status."""
-    if not console.is_terminal:
-        return conclude(generate_plainly(population, path), path)
-    with (
-        Archive.open_or_create(path) as archive,
-        Progress(TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), console=console) as bar,
-    ):
-        task = bar.add_task("starting", total=population.games)
-        progress = generation.run(
-            population, archive, lambda now: bar.update(task, completed=now.done, description=now.line())
-        )
-    return conclude(progress, path)
+EXAMPLES = examples(
+    "penumbra generate configs/population.toml --archive games.db",
+    "penumbra generate configs/population.toml --archive games.db --minutes 5 --workers 2",
+)
 
 
-def show_ratings(ratings: Ratings, as_json: bool) -> None:
-    """A table, the best first; `better` is how likely one is better than the next, `*` marks whom `Top` stands for."""
-    if as_json:
-        print(json.dumps(asdict(ratings), indent=1))
-        return
-    width = max(len("player"), *(len(rating.name) for rating in ratings.players))
-    print(
-        f"{'':>4} {'player':<{width}}  {'Elo':>6} {'95 %':>6} {'games':>8} {'score':>7} {'draws':>7} {'better':>7}  Top"
-    )
-    for rank, rating in enumerate(ratings.players, 1):
-        last = rank == len(ratings.players)
-        better = "" if last else f"{100 * ratings.superiority[rank - 1][rank]:.1f} %"
-        draws = f"{100 * rating.draws / rating.games:.1f} %"
-        print(
-            f"{rank:>4} {rating.name:<{width}}  {rating.elo:>6.0f} {f'±{rating.margin:.0f}':>6} {rating.games:>8,} "
-            f"{f'{100 * rating.share:.1f} %':>7} {draws:>7} {better:>7}  {'*' if rating.top else ''}".rstrip()
-        )
-    print(
-        f"White's first move is worth {ratings.advantage:+.0f} ±{ratings.advantage_margin:.0f}; {ratings.games:,} games"
-    )
+def generate(
+    population: Annotated[
+        Path, typer.Argument(help="The players and how much they play (TOML), as in configs/population.toml.")
+    ],
+    archive: ArchiveToFillOption,
+    games: GamesOfFile = None,
+    minutes: MinutesOfFile = None,
+    seed: SeedOfFile = None,
+    workers: WorkersOfFile = None,
+) -> None:
+    """Play a population of players against each other into an archive.
+
+    A run that was stopped goes on where it was.
+    """
+    from penumbra.arena.generate import run
+    from penumbra.arena.population import read_population
+    from penumbra.commands.terminal.progress import progress
+    from penumbra.games.archive import Archive
+
+    given = {"games": games, "minutes": minutes, "seed": seed, "workers": workers}
+    planned = read_population(population, **{key: value for key, value in given.items() if value is not None})
+    with Archive.open_or_create(archive) as to, progress("games", planned.games, every=10.0) as bar:
+        played = run(planned, to, lambda now: bar.show(now.done, now.line()))
+    _show(played, archive)
+    conclude_run(played.failures, played.stopped)
+
+
+def _show(played: Progress, archive: Path) -> None:
+    known = played.played - played.new
+    print(f"{archive}: {played.line()}; {played.played:,} played now, {known:,} of them known already")
+    means = {name: seconds / games for name, (games, seconds) in played.seconds.items()}
+    if means:
+        slowest = sorted(means.items(), key=lambda item: -item[1])
+        print("seconds a game: " + ", ".join(f"{name} {mean:.2f}" for name, mean in slowest))

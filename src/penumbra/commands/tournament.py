@@ -1,79 +1,107 @@
-"""`penumbra tournament` on the terminal: a live table where there is one, lines elsewhere, ratings at the end."""
+"""`penumbra tournament`: a live table while it runs, lines where there is no terminal, ratings at the end."""
 
 from __future__ import annotations
 
 import contextlib
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
+import typer
 
-from penumbra.arena.report import write_report
-from penumbra.arena.tournament import Players, Standing, games_of, run
-from penumbra.arena.tournament_plan import Tournament
-from penumbra.commands.generate import show_ratings
-from penumbra.games.archive import Archive
+from penumbra.commands.errors import conclude_run
+from penumbra.commands.options import THE_FILES as FILE
+from penumbra.commands.options import (
+    Anchor,
+    ArchiveToFillOption,
+    SeedOfFile,
+    WorkersOfFile,
+    examples,
+)
+from penumbra.commands.rate import show_ratings
 
-INTERRUPTED = 130
-TOLD = 10  # failures that are told of one by one
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from penumbra.arena.tournament import Standing
+
+EXAMPLES = examples(
+    "penumbra tournament configs/tournament.toml --archive tournament.db --report tournament.html",
+    "penumbra tournament configs/tournament.toml --archive tournament.db --games 10 --anchor Trout=1000",
+)
 
 
-def play(
-    tournament: Tournament,
-    path: Path,
-    console: Console,
-    players: Players | None = None,
-    anchor: tuple[str | None, float] = (None, 1500.0),
-    report: Path | None = None,
-) -> int:
-    """Plays what is missing into the archive at `path`, and says how it stands; the exit status."""
-    with Archive.open_or_create(path) as archive:
-        with _shown(tournament, console) as show:
-            standing = run(tournament, archive, players, show)
-        print(f"{path}: {standing.line()}; {standing.played:,} played now")
+def tournament(
+    plan: Annotated[Path, typer.Argument(help="The players and their pairings (TOML), as in configs/tournament.toml.")],
+    archive: ArchiveToFillOption,
+    games: Annotated[
+        int | None, typer.Option(min=1, help="How many games to play for each pairing.", show_default=FILE)
+    ] = None,
+    seed: SeedOfFile = None,
+    workers: WorkersOfFile = None,
+    on_error: Annotated[
+        str | None,
+        typer.Option(metavar="lose|replay", help="What a player's fault means for its game.", show_default=FILE),
+    ] = None,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Let a Ray cluster play; auto: the one of this machine.")
+    ] = None,
+    anchor: Anchor = None,
+    report: Annotated[Path | None, typer.Option(help="An HTML page about the tournament to write.")] = None,
+) -> None:
+    """Play a tournament into an archive.
+
+    One that was stopped goes on where it was.
+    """
+    from penumbra.arena.report import write_report
+    from penumbra.arena.tournament import games_of, run
+    from penumbra.arena.tournament_plan import read_tournament
+    from penumbra.games.archive import Archive
+    from penumbra.games.ratings import parse_anchor
+
+    given = {"games": games, "seed": seed, "workers": workers, "on_error": on_error}
+    planned = read_tournament(plan, **{key: value for key, value in given.items() if value is not None})
+    fixed = parse_anchor(anchor)
+    if fixed[0] is not None and fixed[0] not in [player.name for player in planned.players]:
+        raise ValueError(f"--anchor {anchor}: there is no such player in {plan}")
+    players = None
+    if ray is not None:
+        from penumbra.arena.ray_pool import ray_players
+
+        players = ray_players(planned, ray)
+    with Archive.open_or_create(archive) as to:
+        with _shown() as show:
+            standing = run(planned, to, players, show)
+        print(f"{archive}: {standing.line()}; {standing.played:,} played now")
         with contextlib.suppress(ValueError):  # too few games to rate anybody
-            show_ratings(standing.ratings(*anchor), as_json=False)
+            show_ratings(standing.ratings(*fixed), as_json=False)
         if report is not None:
-            write_report(report, tournament, [game for _, game in games_of(tournament, archive)], anchor)
+            write_report(report, planned, [game for _, game in games_of(planned, to)], fixed)
             print(f"{report}: the report")
-    return _conclude(standing)
-
-
-def _conclude(standing: Standing) -> int:
-    for failure in standing.failures[:TOLD]:
-        print(f"penumbra: {failure}", file=sys.stderr)
-    if standing.stopped:
-        kept = "what was played is kept, and a new run goes on from there"
-        print(f"penumbra: {standing.stopped}; {kept}", file=sys.stderr)
-        return INTERRUPTED if standing.stopped == "interrupted" else 1
-    return 1 if standing.failures else 0
+    conclude_run(standing.failures, standing.stopped)
 
 
 @contextlib.contextmanager
-def _shown(tournament: Tournament, console: Console, every: float = 10.0) -> Iterator[Callable[[Standing], None]]:
+def _shown() -> Iterator[Callable[[Standing], None]]:
     """What shows each standing: a table that is drawn anew every second, or a line now and then."""
-    last = time.monotonic()
+    from rich.console import Console
+    from rich.live import Live
 
-    def is_time(seconds: float) -> bool:
-        nonlocal last
-        if time.monotonic() - last < seconds:
-            return False
-        last = time.monotonic()
-        return True
+    from penumbra.commands.terminal.progress import LINE_EVERY, every_seconds
 
+    console = Console(stderr=True)
+    is_time = every_seconds(1.0 if console.is_terminal else LINE_EVERY)
     if not console.is_terminal:
-        yield lambda standing: print(standing.line(), flush=True) if is_time(every) else None
+        yield lambda standing: print(standing.line(), flush=True) if is_time() else None
         return
     with Live(console=console, transient=True, auto_refresh=False) as live:
-        yield lambda standing: live.update(standing_table(standing), refresh=True) if is_time(1.0) else None
+        yield lambda standing: live.update(standing_table(standing), refresh=True) if is_time() else None
 
 
 def standing_table(standing: Standing) -> Table:
     """Everybody by rating or, while there can be none, by points."""
+    from rich.table import Table
+
     table = Table(title=standing.line(), box=None)
     for heading in ("player", "Elo", "95 %", "games", "score"):
         table.add_column(heading, justify="left" if heading == "player" else "right")
