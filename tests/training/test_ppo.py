@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,12 +30,10 @@ from penumbra.training.ppo import (
 )
 from penumbra.training.ppo_rollouts import Bulk, Steps, advantages, log_policy
 from penumbra.training.selfplay import NAME
-from tests.support import ROOT
+from tests.support.command_line import CHESS, run
 from tests.support.training_games import make_archive, records
 
 torch.set_num_threads(1)
-SOURCE = str(ROOT / "src")
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": SOURCE}
 POPULATION = """
 games = 100000
 opening_plies = 2
@@ -281,15 +276,13 @@ def test_the_loop(tmp_path: Path) -> None:
     weights_file.save(tiny(), tmp_path / "tiny.safetensors")
     (tmp_path / "population.toml").write_text(POPULATION)
     out = tmp_path / "out"
-    command: list[object] = [sys.executable, "-m", "penumbra", "improve", tmp_path / "tiny.safetensors"]
+    command: list[object] = ["improve", tmp_path / "tiny.safetensors"]
     command += ["--out", out]
     command += ["--population", tmp_path / "population.toml", "--workers", 1, "--opponent", "Wild", "--minutes", 0.17]
     command += ["--at-once", 8, "--steps", 500, "--cap", 200, "--threads", 1]
     command += ["--archive", make_archive(tmp_path / "games.db"), "--anchor-games", 10]
-    run = subprocess.run(
-        [*map(str, command)], env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert run.returncode == 0, run.stderr
+    ran = run(*command, without=CHESS, OMP_NUM_THREADS="1")
+    assert ran.returncode == 0, ran.stderr
     rounds = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
     assert rounds and all(entry["updates"] >= 1 for entry in rounds)
     assert sum(sum(count for _, count in entry["scores"].values()) for entry in rounds) > 0
@@ -304,10 +297,9 @@ def test_the_loop(tmp_path: Path) -> None:
 
 def test_what_cannot_be_improved_is_refused(tmp_path: Path) -> None:
     def refused(*arguments: object) -> str:
-        command = [sys.executable, "-m", "penumbra", "improve", *map(str, arguments), "--minutes", "0.02"]
-        run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
-        assert run.returncode == 1 and run.stderr.count("\n") == 1, run.stderr
-        return run.stderr
+        ran = run("improve", *arguments, "--minutes", "0.02", OMP_NUM_THREADS="1")
+        assert ran.returncode == 1 and ran.stderr.count("\n") == 1, ran.stderr
+        return ran.stderr
 
     out = ["--out", tmp_path / "out"]
     assert "has no auxiliary heads" in refused(weights_file.LITE, *out)
