@@ -311,7 +311,7 @@ def test_a_match_stops_when_it_is_clear() -> None:
 
 
 def test_the_command_says_what_is_not_clear() -> None:
-    answer = penumbra("match", "random", "random", "--sprt", "--games", "2", "--seconds", "0")
+    answer = penumbra("match", "random", "random", "--sprt", "--games", "2", "--clock", "none")
     assert "sequential test of 0 against 30 Elo: not yet clear (log-likelihood ratio" in answer.stdout
     answer = penumbra("match", "random", "random", "--sprt", "--elo1", "-10")
     assert (answer.returncode, answer.stderr.count("\n")) == (1, 1)
@@ -422,6 +422,7 @@ def test_an_interrupt_ends_the_match_with_what_was_played(tmp_path: Path) -> Non
         (["random"], "Missing argument"),
         (["random", "nobody"], "there is no player 'nobody'"),
         (["random", "random", "--games", "0"], "--games"),
+        (["random", "random", "--clock", "soon"], "--clock: 'soon' is not SECONDS+INCREMENT"),
         (["random", "random", "--record"], "--record needs --out"),
         (["random", "random", "--config", "nowhere.toml"], "nowhere.toml: cannot be read"),
     ],

@@ -17,7 +17,7 @@ import pytest
 from penumbra.bench import belief, belief_score
 from penumbra.bench.belief import BeliefRow, Plan, bootstrap, read_records, rows_of, tau, walk
 from penumbra.bench.belief_score import MIXED, Comparison, compare
-from penumbra.commands import main
+from penumbra.commands import bench
 from penumbra.core import MOVE, SENSE, Infostates
 from penumbra.dsmcp import Agent
 from penumbra.players.penumbra.configuration import Configuration
@@ -279,6 +279,8 @@ def test_seconds_bound_a_belief() -> None:
         (["belief", "--archive", "broken.db"], "broken.db: is "),
         (["belief", "--archive", str(GAMES), "--headsets", "Carlsen"], "there is no headset 'Carlsen'"),
         (["belief", "--archive", str(GAMES), "--seconds", "1", "--particles", "9"], "exclude each other"),
+        (["belief", "--archive", str(GAMES), "--time", "1"], "--time is not for `penumbra bench belief`"),
+        (["rules", "--seconds", "1"], "--seconds is for `penumbra bench belief` alone"),
         (["rules", "--archive", str(GAMES)], "--archive is for `penumbra bench belief` alone"),
         (["--particles", "9"], "--particles is for `penumbra bench belief` alone"),
     ],
@@ -317,6 +319,6 @@ def test_without_a_subject_everything_but_belief_is_measured(monkeypatch: pytest
         asked.append(name)
         return Module
 
-    monkeypatch.setattr(main, "import_module", load)
+    monkeypatch.setattr(bench, "import_module", load)
     assert penumbra("bench", "--json").stdout == "[]\n"
-    assert asked == [f"penumbra.bench.{subject}" for subject in main.Subject if subject != "belief"]
+    assert asked == [f"penumbra.bench.{subject.replace('-', '_')}" for subject in bench.Subject if subject != "belief"]

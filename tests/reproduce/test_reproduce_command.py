@@ -11,11 +11,10 @@ from penumbra.network import weights as files
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import Network, to_weights
 from penumbra.reproduce import accuracy
-from penumbra.reproduce.command import request as make_request
-from penumbra.reproduce.experiments import experiment
+from penumbra.reproduce.experiments import WHERE, experiment
 from penumbra.reproduce.request import ReproductionError, Request, duration
 from tests.support.command_line import penumbra
-from tests.support.processes import run_python
+from tests.support.processes import CHESS, run_penumbra, run_python
 
 
 @pytest.mark.parametrize(
@@ -34,9 +33,15 @@ def test_bad_input_is_answered_by_one_line(arguments: tuple[str, ...], message: 
     assert message in answer.stderr and answer.stderr.count("\n") == 1
 
 
-def test_a_number_of_games_is_checked() -> None:
-    with pytest.raises(ReproductionError, match="--games 0: it must be at least 1"):
-        make_request("smoke", games=0, device="cpu")
+def test_a_number_of_games_is_checked(tmp_path: Path) -> None:
+    answer = penumbra("reproduce", "fig1", "--games", "0", "--out", tmp_path)
+    assert answer.returncode == 2
+    assert "--games" in answer.stderr and answer.stderr.count("\n") == 1
+
+
+def test_the_help_names_every_experiment() -> None:
+    said = "".join(penumbra("reproduce", "--help").stdout.split())  # long lines are broken inside names too
+    assert all(f"{name}," in said for name in WHERE)
 
 
 def test_weights_without_a_headset_are_refused(request_: Request, tmp_path: Path) -> None:
@@ -75,33 +80,27 @@ def test_needs_neither_chess_nor_reconchess(request_: Request, tmp_path: Path) -
     """All modules are loaded and one experiment is run where these packages cannot be imported."""
     code = f"""
 import sys
-for name in ("chess", "reconchess"):
+for name in {CHESS}:
     sys.modules[name] = None
-from penumbra.reproduce.command import request as make_request
 from penumbra.reproduce.experiments import WHERE, experiment
 for name in WHERE:
     experiment(name)
-sys.argv = ["reproduce", "fig-lengths", "--archive", {str(request_.archives[0])!r}, "--out", {str(tmp_path)!r}]
-from penumbra.reproduce.command import main
-sys.exit(main())
 """
-    done = run_python("-c", code, OMP_NUM_THREADS="1")
+    loaded = run_python("-c", code, OMP_NUM_THREADS="1")
+    assert loaded.returncode == 0, loaded.stderr
+    archive = request_.archives[0]
+    done = run_penumbra("reproduce", "fig-lengths", "--archive", archive, "--out", tmp_path, without=CHESS)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "smoke" / "fig-lengths.md").is_file()
 
 
 def test_without_torch_one_line_says_so(tmp_path: Path) -> None:
-    code = f"""
-import sys
-sys.modules["torch"] = None
-from penumbra.reproduce.command import main
-for name in ("fig-synopsis", "table1"):
-    sys.argv = ["reproduce", name, "--out", {str(tmp_path)!r}, "--device", "cpu"]
-    print(main())
-"""
-    done = run_python("-c", code, OMP_NUM_THREADS="1")
-    assert [line for line in done.stdout.splitlines() if len(line) == 1] == ["0", "1"]
-    assert done.stderr == "penumbra: table1 needs torch: pip install 'penumbra[torch]'\n"
+    ran = [
+        run_penumbra("reproduce", name, "--out", tmp_path, "--device", "cpu", without=("torch",))
+        for name in ("fig-synopsis", "table1")
+    ]
+    assert [done.returncode for done in ran] == [0, 1]
+    assert ran[1].stderr == "penumbra: table1 needs torch: pip install 'penumbra[torch]'\n"
 
 
 def test_durations_are_in_words() -> None:

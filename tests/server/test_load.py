@@ -96,7 +96,7 @@ def summary(latencies: list[float]) -> dict[str, float]:
 
 
 def test_fifty_games_for_two_minutes(tmp_path: Path) -> None:
-    with serving(tmp_path, "--games", "60") as server:
+    with serving(tmp_path, "--active-games", "60") as server:
         people = [Person(server, number, BOTS[number % len(BOTS)]) for number in range(50)]
         latencies = play(people, 120, 0.3)
     totals = {"turns": sum(person.turns for person in people), "games": sum(person.games for person in people)}

@@ -1,4 +1,4 @@
-"""The command line, called in this process."""
+"""The command line, called in this process or in one of its own."""
 
 from __future__ import annotations
 

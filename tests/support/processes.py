@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+
+CHESS = ("chess", "reconchess")  # packages that only `interop` and what stands above it may need
 
 
 def environment(*first: Path, **more: str) -> dict[str, str]:
@@ -20,12 +24,28 @@ def run_python(*arguments: str | Path, cwd: Path | None = None, **more: str) -> 
         capture_output=True,
         text=True,
         cwd=cwd,
-        env=environment(**more),
+        env={**environment(), **more},
         timeout=120,
         check=False,
     )
 
 
-def run_penumbra(*arguments: str | Path, cwd: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
-    """`penumbra ARGUMENTS`, with what it printed; `command_line.penumbra` does the same faster, in this process."""
-    return run_python("-m", "penumbra", *arguments, cwd=cwd, COLUMNS="120", **more)
+def run_penumbra(
+    *arguments: object, cwd: Path | None = None, without: Sequence[str] = (), **more: str
+) -> subprocess.CompletedProcess[str]:
+    """`penumbra ARGUMENTS`, with what it printed; `command_line.penumbra` does the same faster, in this process.
+
+    The packages `without` are missing there, and in its children.
+    """
+    with tempfile.TemporaryDirectory() as missing:
+        for name in without:
+            error = f'ModuleNotFoundError("No module named {name!r}", name={name!r})'
+            (Path(missing) / f"{name}.py").write_text(f"raise {error}\n")
+        return run_python(
+            "-m",
+            "penumbra",
+            *map(str, arguments),
+            cwd=cwd,
+            COLUMNS="120",
+            **(environment(Path(missing)) | more if without else more),
+        )

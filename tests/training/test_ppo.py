@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,7 +30,8 @@ from penumbra.training.ppo import (
 )
 from penumbra.training.ppo_rollouts import Bulk, Steps, advantages, log_policy
 from penumbra.training.selfplay import NAME
-from tests.support.processes import environment
+from tests.support.processes import CHESS, environment
+from tests.support.processes import run_penumbra as run
 from tests.support.training_games import make_archive, records
 
 ENVIRONMENT = environment(OMP_NUM_THREADS="1")
@@ -278,15 +277,13 @@ def test_the_loop(tmp_path: Path) -> None:
     weights_file.save(tiny(), tmp_path / "tiny.safetensors")
     (tmp_path / "population.toml").write_text(POPULATION)
     out = tmp_path / "out"
-    command: list[object] = [sys.executable, "-m", "penumbra.training.ppo", tmp_path / "tiny.safetensors"]
+    command: list[object] = ["improve", tmp_path / "tiny.safetensors"]
     command += ["--out", out]
-    command += ["--population", tmp_path / "population.toml", "--workers", 1, "--opponent", "Wild", "--seconds", 10]
+    command += ["--population", tmp_path / "population.toml", "--workers", 1, "--opponent", "Wild", "--minutes", 0.17]
     command += ["--at-once", 8, "--steps", 500, "--cap", 200, "--threads", 1]
     command += ["--archive", make_archive(tmp_path / "games.db"), "--anchor-games", 10]
-    run = subprocess.run(
-        [*map(str, command)], env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert run.returncode == 0, run.stderr
+    ran = run(*command, without=CHESS, OMP_NUM_THREADS="1")
+    assert ran.returncode == 0, ran.stderr
     rounds = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
     assert rounds and all(entry["updates"] >= 1 for entry in rounds)
     assert sum(sum(count for _, count in entry["scores"].values()) for entry in rounds) > 0
@@ -301,10 +298,9 @@ def test_the_loop(tmp_path: Path) -> None:
 
 def test_what_cannot_be_improved_is_refused(tmp_path: Path) -> None:
     def refused(*arguments: object) -> str:
-        command = [sys.executable, "-m", "penumbra.training.ppo", *map(str, arguments), "--seconds", "1"]
-        run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
-        assert run.returncode == 1 and run.stderr.count("\n") == 1, run.stderr
-        return run.stderr
+        ran = run("improve", *arguments, "--minutes", "0.02", OMP_NUM_THREADS="1")
+        assert ran.returncode == 1 and ran.stderr.count("\n") == 1, ran.stderr
+        return ran.stderr
 
     out = ["--out", tmp_path / "out"]
     assert "has no auxiliary heads" in refused(weights_file.LITE, *out)

@@ -264,9 +264,18 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     archive = make_archive(tmp_path / "games.db", games=16)
     recipe = tmp_path / "tiny.toml"
     recipe.write_text(write_recipe(tmp_path, steps=4000).read_text().replace("batch = 32", "batch = 4"))
-    command = [sys.executable, "-m", "penumbra.training.run", str(recipe), "--archive", str(archive)]
-    command += ["--out", str(tmp_path / "run"), "--device", "cpu", "--validation", "0", "--checkpoint-every", "0"]
-    checkpoint = tmp_path / "run" / "tiny" / "checkpoint.pt"
+    command = [sys.executable, "-m", "penumbra", "train", str(recipe), "--archive", str(archive)]
+    command += [
+        "--out",
+        str(tmp_path / "run"),
+        "--device",
+        "cpu",
+        "--validation-examples",
+        "0",
+        "--checkpoint-every",
+        "0",
+    ]
+    checkpoint = tmp_path / "run" / "checkpoint.pt"
     process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
     while process.poll() is None and not checkpoint.exists():
         time.sleep(0.05)
@@ -277,9 +286,9 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     recipe.write_text(recipe.read_text().replace("steps = 4000", f"steps = {kept + 200}"))
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=True)
     assert f"going on from step {kept:,}" in done.stdout
-    steps = [json.loads(line)["step"] for line in (tmp_path / "run/tiny/log.jsonl").read_text().splitlines()]
+    steps = [json.loads(line)["step"] for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
     assert steps[-1] == kept + 200 and set(range(200, kept + 201, 200)) <= set(steps)
-    assert (tmp_path / "run/tiny/weights.safetensors").exists()
+    assert (tmp_path / "run/weights.safetensors").exists()
 
 
 def test_gradients_are_averaged_over_processes(tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ class Progress:
 
 
 P = TypeVar("P", bound=Progress)
+T = TypeVar("T")
 
 
 def play_into_archive(
@@ -134,11 +135,11 @@ def _conclude(
     progress.add(new_game, archive.add([new_game]), answer.seconds)
 
 
-def at_intervals(seconds: float, report: Callable[[P], None]) -> Callable[[P], None]:
+def at_intervals(seconds: float, report: Callable[[T], None]) -> Callable[[T], None]:
     """Reports no more often than every so many seconds, from now on."""
     last = time.monotonic()
 
-    def report_if_time(progress: P) -> None:
+    def report_if_time(progress: T) -> None:
         nonlocal last
         if time.monotonic() - last >= seconds:
             last = time.monotonic()

@@ -1,12 +1,49 @@
-"""`penumbra analyse` as text: each step's choice, what else there was, and where the opposing pieces are believed."""
+"""`penumbra analyse`: each step's choice, what else there was, and where the opposing pieces are believed."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
-BEST = 6
-LIKELY = 0.1
+import typer
+
+import penumbra
+from penumbra.commands.options import AsJson, GameFile, Nodes, Seconds, Seed, Side, examples
+
+EXAMPLES = examples(
+    "penumbra analyse demo.json --turn 3 --nodes 500",
+    "penumbra analyse demo.json --player black --preset mixture --seconds 2",
+)
+BEST = 6  # actions listed for each step
+LIKELY = 0.1  # the least probability at which a piece is listed on a square
+
+
+def analyse(
+    file: GameFile,
+    turn: Annotated[
+        int | None,
+        typer.Option(min=1, help="Which of the player's turns, counted from 1.", show_default="all of them"),
+    ] = None,
+    player: Annotated[Side | None, typer.Option(help="From whose point of view.", show_default="both")] = None,
+    preset: Annotated[
+        str, typer.Option(help="penumbra, or a variant of the paper: mixture, tree, cache, network, simple.")
+    ] = "penumbra",
+    seconds: Seconds = None,
+    nodes: Nodes = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Say what Penumbra would have done in a game, knowing what the player knew, and what it would have believed.
+
+    The line `belief` of each step says what the search stood on: how many particles, from how many different ones of a
+    turn ago they come, how many are singletons, made because none could be drawn, and what it took to refill them.
+    """
+    steps = penumbra.analyse(file, turn=turn, player=player, preset=preset, seconds=seconds, nodes=nodes, seed=seed)
+    if as_json:
+        print(json.dumps(list(steps), indent=1))
+    else:
+        show(steps)
 
 
 def show(steps: Iterable[dict[str, Any]]) -> None:

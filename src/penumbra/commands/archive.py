@@ -2,65 +2,113 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+import typer
 
-from penumbra.arena.pool import Pool
-from penumbra.core import GameRecord
-from penumbra.games.archive import Archive, NewGame
-from penumbra.games.tracking import Track
-from penumbra.games.verification import Findings, TrackingWorker, quantiles, verify_tracking
-from penumbra.games.verification import verify as verify_games
+from penumbra.commands.errors import Problems
+from penumbra.commands.options import ArchiveFile, ArchiveToFill, AsJson, Cap, Seed, Workers, examples
 
-TROUBLES = 20  # broken games that are told of one by one
+if TYPE_CHECKING:
+    from penumbra.core import GameRecord
+    from penumbra.games.archive import NewGame
+    from penumbra.games.tracking import Track
+    from penumbra.games.verification import Findings
+
+app = typer.Typer(
+    help="Keep games: one compact file for any number of them, safe against interruption.",
+    epilog=examples("penumbra archive import games.db demo.json", "penumbra archive verify --help"),
+    rich_markup_mode=None,
+)
 
 
-def import_games(archive: Path, paths: list[Path], source: str | None) -> bool:
-    """Adds games of reconchess, passing over what is broken or known; False if something was broken."""
+@app.command(
+    "import", epilog=examples("penumbra archive import games.db demo.json", "penumbra archive import games.db folder/")
+)
+def import_games(
+    archive: ArchiveToFill,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help="Games as reconchess writes them: files, files of lines, folders; gzip or not."),
+    ],
+    source: Annotated[
+        str | None, typer.Option(help="What to call the games' source.", show_default="the name of the path")
+    ] = None,
+) -> None:
+    """Add games of reconchess.
+
+    Broken games are named and left out; games that are already there are passed over.
+    """
+    from penumbra.commands.terminal.progress import progress
+    from penumbra.games import archive as archives
     from penumbra.interop.game_files import find_files, read_games
 
     files = find_files(paths)
-    troubles = _Troubles()
+    problems = Problems()
     read = 0
     with (
-        Archive.open_or_create(archive) as games,
-        _bar("import", sum(file.stat().st_size for file in files)) as advance,
+        archives.Archive.open_or_create(archive) as games,
+        progress("import", sum(file.stat().st_size for file in files)) as bar,
     ):
 
         def records() -> Iterator[NewGame]:
             nonlocal read
             for file in files:
                 origin = source or (file.name.partition(".")[0] if file in paths else file.parent.name)
-                for record in read_games(file, troubles, advance):
+                for record in read_games(file, problems, bar.advance):
                     read += 1
-                    yield NewGame(record, origin)
+                    yield archives.NewGame(record, origin)
 
         new = games.add_all(records())
         total = len(games)
-    print(f"{archive}: {new:,} games added, {read - new:,} were known, {troubles.count:,} broken; {total:,} in all")
-    return troubles.conclude()
+    print(f"{archive}: {new:,} games added, {read - new:,} were known, {problems.count:,} broken; {total:,} in all")
+    problems.conclude()
 
 
-def export_games(archive: Path, out: Path, player: str | None, source: str | None) -> None:
-    """Writes games as reconchess does."""
+@app.command("export", epilog=examples("penumbra archive export games.db trout.jsonl.gz --player Trout"))
+def export_games(
+    archive: ArchiveFile,
+    out: Annotated[Path, typer.Argument(help="A file of lines (.jsonl, .jsonl.gz) or a folder to write.")],
+    player: Annotated[str | None, typer.Option(help="Only games of the player of this name.")] = None,
+    source: Annotated[str | None, typer.Option(help="Only games from this source.")] = None,
+) -> None:
+    """Write games as reconchess does."""
+    from penumbra.commands.terminal.progress import progress
+    from penumbra.games.archive import Archive
     from penumbra.interop.game_files import write_games
 
-    with Archive.open(archive) as games, _bar("export", len(games)) as advance:
-        count = write_games(_records(games, player, source, advance), out)
+    with Archive.open(archive) as games, progress("export", len(games)) as bar:
+
+        def records() -> Iterator[GameRecord]:
+            for game in games.games(player=player, source=source):
+                yield game.record
+                bar.advance(1)
+
+        count = write_games(records(), out)
     print(f"{out}: {count:,} games")
 
 
-def sample(archive: Path, n: int, seed: int, out: Path | None) -> None:
-    """Lists games drawn at random, or writes them as `export_games` does."""
-    with Archive.open(archive) as games:
-        drawn = games.sample(n, seed)
+@app.command(
+    epilog=examples(
+        "penumbra archive sample games.db --games 5", "penumbra archive sample games.db -n 5 --out five.jsonl"
+    )
+)
+def sample(
+    archive: ArchiveFile,
+    games: Annotated[int, typer.Option("--games", "-n", min=1, help="How many games to draw.")] = 10,
+    seed: Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the games to this file of lines (.jsonl, .jsonl.gz) or folder, instead of a list."),
+    ] = None,
+) -> None:
+    """Draw games at random."""
+    from penumbra.games.archive import Archive
+
+    with Archive.open(archive) as kept:
+        drawn = kept.sample(games, seed)
         if out is not None:
             from penumbra.interop.game_files import write_games
 
@@ -72,8 +120,14 @@ def sample(archive: Path, n: int, seed: int, out: Path | None) -> None:
             print(f"{game.id:>8}  {game.white} v {game.black}: {reason}; {game.plies} moves; {game.source}")
 
 
-def stats(archive: Path, as_json: bool) -> None:
-    """Says what an archive holds."""
+@app.command(epilog=examples("penumbra archive stats games.db"))
+def stats(archive: ArchiveFile, as_json: AsJson = False) -> None:
+    """Say what an archive holds."""
+    import json
+
+    from penumbra.games.archive import Archive
+    from penumbra.games.verification import quantiles
+
     with Archive.open(archive) as games:
         found = games.statistics()
         runs = list(games.runs().values())
@@ -108,9 +162,14 @@ def stats(archive: Path, as_json: bool) -> None:
         print(f"{name:<{width}}  {wins + draws + losses:>8,} {wins:>8,} {draws:>8,} {losses:>8,}")
 
 
-def merge(archive: Path, others: list[Path]) -> bool:
-    """Adds the games of other archives; False if some of them were broken."""
-    troubles = _Troubles()
+@app.command(epilog=examples("penumbra archive merge all.db games.db more.db"))
+def merge(
+    archive: ArchiveToFill, others: Annotated[list[Path], typer.Argument(help="Archives whose games are added.")]
+) -> None:
+    """Add the games of other archives; games that are already there are passed over."""
+    from penumbra.games.archive import Archive
+
+    problems = Problems()
     with Archive.open_or_create(archive) as games:
         for path in others:
             if path.absolute() == archive.absolute():
@@ -119,29 +178,50 @@ def merge(archive: Path, others: list[Path]) -> bool:
                 new, known, broken = games.merge(other)
             print(f"{path}: {new:,} games added, {known:,} were known, {len(broken):,} broken")
             for problem in broken:
-                troubles(problem)
-    return troubles.conclude()
+                problems(problem)
+    problems.conclude()
 
 
-def verify(archive: Path, track: bool, cap: int, workers: int, until_cut: bool = False) -> bool:
-    """Replays every game, and follows its sets if wished; False if something is wrong."""
-    troubles = _Troubles()
-    with Archive.open(archive) as games, _bar("verify", len(games)) as advance:
+@app.command(
+    epilog=examples("penumbra archive verify games.db", "penumbra archive verify games.db --track --until-cut")
+)
+def verify(
+    archive: ArchiveFile,
+    track: Annotated[bool, typer.Option("--track", help="Follow both players' sets of possible states too.")] = False,
+    cap: Cap = 1_000_000,
+    until_cut: Annotated[
+        bool, typer.Option("--until-cut", help="With --track, follow each set only until it reaches the cap.")
+    ] = False,
+    workers: Workers = 1,
+) -> None:
+    """Replay every game: its bytes, its moves and its result must agree."""
+    import functools
+
+    from penumbra.arena.pool import Pool
+    from penumbra.commands.terminal.progress import progress
+    from penumbra.games.archive import Archive
+    from penumbra.games.verification import TrackingWorker, verify_tracking
+    from penumbra.games.verification import verify as verify_games
+
+    problems = Problems()
+    with Archive.open(archive) as games, progress("verify", len(games)) as bar:
         if track:
             pool: Pool[bytes, Track | str] = Pool(functools.partial(TrackingWorker, 1, cap, until_cut), workers)
-            findings = verify_tracking(games, pool, lambda: advance(1))
+            findings = verify_tracking(games, pool, lambda: bar.advance(1))
         else:
-            findings = verify_games(games, lambda: advance(1))
+            findings = verify_games(games, lambda: bar.advance(1))
     for problem in findings.problems:
-        troubles(problem)
+        problems(problem)
     print(f"{archive}: {findings.games:,} games, {len(findings.problems):,} problems")
     if track:
         print(sets_line(findings, cap, until_cut))
-    return troubles.conclude()
+    problems.conclude()
 
 
 def sets_line(findings: Findings, cap: int, until_cut: bool) -> str:
     """What became of the sets."""
+    from penumbra.games.verification import quantiles
+
     largest = [size for found in findings.tracks for size in found.most]
     cut = sum(flag for found in findings.tracks for flag in found.cut)
     lost = sum(flag for found in findings.tracks for flag in found.lost)
@@ -151,42 +231,3 @@ def sets_line(findings: Findings, cap: int, until_cut: bool) -> str:
         f"largest sets: {quantiles(largest)}; {cut} of {len(largest)} cut at {cap:,}, {cut_ones};"
         f" the truth was in the set all {looks:,} times that the set was whole"
     )
-
-
-class _Troubles:
-    """Broken games: the first ones are told of, all are counted."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __call__(self, trouble: object) -> None:
-        self.count += 1
-        if self.count <= TROUBLES:
-            print(f"penumbra: {trouble}", file=sys.stderr)
-
-    def conclude(self) -> bool:
-        """Whether there were none."""
-        if self.count > TROUBLES:
-            print(f"penumbra: and {self.count - TROUBLES:,} more", file=sys.stderr)
-        return self.count == 0
-
-
-def _records(
-    games: Archive, player: str | None, source: str | None, advance: Callable[[int], None]
-) -> Iterator[GameRecord]:
-    for game in games.games(player=player, source=source):
-        yield game.record
-        advance(1)
-
-
-@contextlib.contextmanager
-def _bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal; nothing elsewhere."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda steps: None
-        return
-    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(what, total=total)
-        yield lambda steps: progress.advance(task, steps)

@@ -8,24 +8,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.columns import Columns
-from rich.console import Console, RenderableType
-from rich.live import Live
+import typer
 
-from penumbra.arena.game_loop import play_strictly
-from penumbra.commands.terminal.board import plain_board
-from penumbra.commands.terminal.frames import Frame, FrameMaker, result_line
-from penumbra.commands.terminal.thoughts import Thoughts, thoughts_of
-from penumbra.core import Game
-from penumbra.interop.history import write_record
-from penumbra.players import registry
-from penumbra.players.penumbra.configuration import Configuration
-from penumbra.players.penumbra.player import PenumbraPlayer
-from penumbra.players.player import Player
-from penumbra.rbc.walk import Step
-from penumbra.review.page import write_replay_page
+from penumbra.commands.options import PlayerOption, Seed, examples
 
+if TYPE_CHECKING:
+    from penumbra.commands.terminal.frames import Frame
+    from penumbra.commands.terminal.thoughts import Thoughts
+    from penumbra.players.player import Player
+    from penumbra.rbc.walk import Step
+
+EXAMPLES = examples("penumbra demo --seed 9", "penumbra demo --white penumbra --black random --delay 1 --out game.json")
 NODES = 160  # for each step: a few tenths of a second on two cores
 CAP = 20_000  # states held, or a game in which both wait takes minutes
 
@@ -34,18 +29,45 @@ class FrameSpectator:
     """Hands each frame of a game, and what the player who acted thought, to whoever draws it."""
 
     def __init__(self, fen: str, players: dict[bool, Player], draw: Callable[[Frame, Thoughts | None], None]) -> None:
+        from penumbra.commands.terminal.frames import FrameMaker
+
         self._frames = FrameMaker(fen)
         self._players = players
         self._draw = draw
 
     def __call__(self, step: Step) -> None:
+        from penumbra.commands.terminal.thoughts import thoughts_of
+        from penumbra.players.penumbra.player import PenumbraPlayer
+
         player = self._players[step.color]
         thoughts = thoughts_of(player) if isinstance(player, PenumbraPlayer) and player.decisions else None
         self._draw(self._frames.frame(step), thoughts)
 
 
-def demo(white: str, black: str, seed: int, delay: float, out: Path, console: Console) -> None:
-    """Plays the game. `delay` is the time each frame stays on a terminal; elsewhere there is none."""
+def demo(
+    white: PlayerOption = "penumbra",
+    black: PlayerOption = "hunter",
+    seed: Seed = 3,
+    delay: Annotated[
+        float, typer.Option(min=0, help="Seconds for which each step of the game stays on the terminal.")
+    ] = 0.2,
+    out: Annotated[Path, typer.Option(help="The file to write the game to.")] = Path("demo.json"),
+) -> None:
+    """Play one game, drawn as it goes, with what Penumbra believes."""
+    from rich.columns import Columns
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+
+    from penumbra.arena.game_loop import play_strictly
+    from penumbra.commands.terminal.board import plain_board
+    from penumbra.commands.terminal.frames import result_line
+    from penumbra.core import Game
+    from penumbra.interop.history import write_record
+    from penumbra.players import registry
+    from penumbra.players.penumbra.configuration import Configuration
+    from penumbra.review.page import write_replay_page
+
+    console = Console()
     thinking = Configuration(nodes=NODES, cap=CAP, recognize_as="none")
     players = {True: registry.make(white, seed, thinking), False: registry.make(black, seed + 1, thinking)}
     if not out.parent.is_dir():

@@ -8,9 +8,25 @@ import platform
 import shutil
 import sys
 
-import penumbra
+import typer
 
+import penumbra
+from penumbra.commands.errors import FAILED, complain
+from penumbra.commands.options import examples
+
+EXAMPLES = examples("penumbra doctor")
 PACKAGES = ("numpy", "chess", "reconchess", "typer", "rich", "fastapi", "uvicorn", "websockets")
+
+
+def doctor() -> None:
+    """Say what this installation runs on; fail if something is missing."""
+    found, problems = report()
+    for what, value in found:
+        print(f"{what:<20} {value}")
+    for problem in problems:
+        complain(problem)
+    if problems:
+        raise typer.Exit(FAILED)
 
 
 def report() -> tuple[list[tuple[str, str]], list[str]]:

@@ -1,48 +1,148 @@
-"""`penumbra match` on the terminal: a bar and the score while it runs, the account at the end."""
+"""`penumbra match`: games between two players; a bar and the score while it runs, the account at the end."""
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+import typer
 
-from penumbra.arena.match import Match, run, to_json
-from penumbra.arena.score import GameResult, Score
-from penumbra.interop.isolated_player import this_installation
+from penumbra.commands.errors import INTERRUPTED
+from penumbra.commands.options import (
+    AsJson,
+    Config,
+    Nodes,
+    PlayerArgument,
+    Seconds,
+    Seed,
+    Workers,
+    examples,
+)
+
+if TYPE_CHECKING:
+    from penumbra.arena.game_loop import Clock
+    from penumbra.arena.match import Match
+    from penumbra.arena.score import GameResult, Score
+
+EXAMPLES = examples(
+    "penumbra match penumbra hunter --games 10",
+    "penumbra match penumbra:tree trout --games 20 --nodes 500 --clock none",
+    "penumbra match penumbra strange-fish --nodes 500 --sprt --elo0 0 --elo1 30",
+)
+PYTHON = "The Python, of another installation of Penumbra, in which player {} runs."
+NAME = "What results and game files call player {}."
+GAMES = "How many games at most; A has White in the first and colours alternate."
 
 
-def play_match(match: Match, as_json: bool, console: Console) -> bool:
-    """Plays it and says what came of it; `console` shows the progress. False if it was interrupted."""
-    if match.a.installation is not None or match.b.installation is not None:
-        for who in (match.a, match.b):
-            print(f"{who.name}: {(who.installation or this_installation()).line()}", file=console.file, flush=True)
-    if console.is_terminal:
-        score, interrupted = _with_bar(match, console)
-    else:
-        score, interrupted = run(match, lambda score: None if as_json else _print_last(match, score))
+def match(
+    a: PlayerArgument,
+    b: PlayerArgument,
+    python_a: Annotated[str | None, typer.Option(metavar="PATH", help=PYTHON.format("A"))] = None,
+    python_b: Annotated[str | None, typer.Option(metavar="PATH", help=PYTHON.format("B"))] = None,
+    name_a: Annotated[str | None, typer.Option(metavar="NAME", help=NAME.format("A"))] = None,
+    name_b: Annotated[str | None, typer.Option(metavar="NAME", help=NAME.format("B"))] = None,
+    games: Annotated[int | None, typer.Option(min=1, help=GAMES, show_default="2; with --sprt 10000")] = None,
+    clock: Annotated[
+        str,
+        typer.Option(
+            metavar="SECONDS+INCREMENT",
+            help="Each player's seconds for a whole game, and those added after each turn; none: no clock.",
+        ),
+    ] = "900+5",
+    seconds: Seconds = None,
+    nodes: Nodes = None,
+    workers: Workers = 1,
+    seed: Seed = 0,
+    sprt: Annotated[
+        bool, typer.Option("--sprt", help="Stop as soon as a sequential test tells whether A is better.")
+    ] = False,
+    elo0: Annotated[float, typer.Option(help="With --sprt, H0: A is better by at most so much Elo.")] = 0.0,
+    elo1: Annotated[float, typer.Option(help="With --sprt, H1: A is better by at least so much Elo.")] = 30.0,
+    ponder: Annotated[bool, typer.Option("--ponder", help="Penumbra thinks during its opponent's turn too.")] = False,
+    config: Config = None,
+    as_json: AsJson = False,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for the games, and for what players in other processes print.")
+    ] = None,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write Penumbra's decisions beside the games; needs --out.")
+    ] = False,
+) -> None:
+    """Play games between two players and say who is better, and how sure that is."""
+    import dataclasses
+
+    from penumbra.arena.entrants import entrant
+    from penumbra.arena.match import Match
+    from penumbra.arena.sprt import Sprt
+    from penumbra.players.penumbra.configuration import Configuration, from_file
+
+    if record and out is None:
+        raise ValueError("--record needs --out, the folder that the decisions are written to")
+    base = from_file(config) if config is not None else Configuration()
+    configuration = dataclasses.replace(
+        base,
+        seconds=base.seconds if seconds is None else seconds,
+        nodes=base.nodes if nodes is None else nodes,
+        ponder=ponder,
+    )
+    sides = entrant(a, configuration, python_a, name_a), entrant(b, configuration, python_b, name_b)
+    test = Sprt(elo0, elo1) if sprt else None
+    most = games or (10_000 if sprt else 2)
+    _play(
+        Match(*sides, most, parse_clock(clock), workers=workers, seed=seed, out=out, record=record, sprt=test), as_json
+    )
+
+
+def parse_clock(text: str) -> Clock:
+    """`900+5`, `900` without an increment, or `none`."""
+    from penumbra.arena.game_loop import Clock
+
+    if text == "none":
+        return Clock(None, 0.0)
+    seconds, _, increment = text.partition("+")
+    try:
+        clock = Clock(float(seconds), float(increment or 0))
+    except ValueError:
+        clock = Clock(None, -1)
+    if clock.seconds is None or not (0 < clock.seconds < float("inf") and 0 <= clock.increment < float("inf")):
+        raise typer.BadParameter(f"{text!r} is not SECONDS+INCREMENT, like 900+5, nor none", param_hint="--clock")
+    return clock
+
+
+def _play(match: Match, as_json: bool) -> None:
+    """Plays it and says what came of it."""
+    import json
+
+    from penumbra.arena.match import run, to_json
+    from penumbra.commands.terminal.progress import progress
+
+    _show_installations(match)
+    with progress(f"{match.a.name} v {match.b.name}", match.games) as bar:
+
+        def report(score: Score) -> None:
+            bar.show(len(score.results), score.line())
+            if not (bar.is_drawn or as_json):
+                print(game_line(match, score.results[-1]), flush=True)
+
+        score, interrupted = run(match, report)
     if as_json:
         print(json.dumps(to_json(match, score, interrupted), indent=1))
     else:
         print(summary(match, score, interrupted))
-    return not interrupted
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
 
 
-def _print_last(match: Match, score: Score) -> None:
-    print(game_line(match, score.results[-1]), flush=True)
+def _show_installations(match: Match) -> None:
+    """Which Penumbra plays on each side, where one runs in another Python."""
+    if match.a.installation is None and match.b.installation is None:
+        return
+    import sys
 
+    from penumbra.interop.isolated_player import this_installation
 
-def _with_bar(match: Match, console: Console) -> tuple[Score, bool]:
-    columns = (
-        TextColumn(f"{match.a.name} v {match.b.name}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[score]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("match", total=match.games, score="")
-        return run(match, lambda score: progress.update(task, completed=len(score.results), score=score.line()))
+    for who in (match.a, match.b):
+        print(f"{who.name}: {(who.installation or this_installation()).line()}", file=sys.stderr, flush=True)
 
 
 def game_line(match: Match, result: GameResult) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
 
-import typer
+from penumbra.commands.options import AsJson, examples
+
+EXAMPLES = examples("penumbra players", "penumbra players --json")
 
 
 def players(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the players that have a name, with their style and their rating.
 

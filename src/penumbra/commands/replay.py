@@ -4,18 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
+import typer
 
-from penumbra.commands.terminal.frames import Frame, frames_of, result_line
-from penumbra.interop.history import read_record
+from penumbra.commands.options import GameFile, examples
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from penumbra.commands.terminal.frames import Frame
+
+EXAMPLES = examples("penumbra replay demo.json", "penumbra replay demo.json --html demo.html")
 _HELP = "Enter: next step   b: back   a number: that turn   q: quit"
 
 
-def replay(path: Path, console: Console, plain: bool) -> None:
-    """Shows the game in a file: all of it as plain text, or step by step on a terminal."""
-    record = read_record(path)
+def replay(
+    file: GameFile,
+    plain: Annotated[bool, typer.Option("--plain", help="Print the whole game as text.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Write the game as one self-contained page for the browser instead.")
+    ] = None,
+) -> None:
+    """Step through a game: the board, and how many states each player holds possible."""
+    from rich.console import Console
+
+    from penumbra.commands.terminal.frames import frames_of, result_line
+    from penumbra.interop.history import read_record
+
+    record = read_record(file)
+    if html is not None:
+        from penumbra.review.page import write_replay_page
+
+        write_replay_page(record, html)
+        print(f"The game is in {html}; open it in a browser")
+        return
+    console = Console()
     title = f"{record.white_name or 'White'} v {record.black_name or 'Black'}"
     result = result_line(record.winner, record.reason)
     if plain or not console.is_terminal:

@@ -1,53 +1,94 @@
-"""`penumbra tournament` on the terminal: a live table where there is one, lines elsewhere, ratings at the end."""
+"""`penumbra tournament`: a live table while it runs, lines where there is no terminal, ratings at the end."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
+import typer
 
-from penumbra.arena.archive_run import at_intervals
-from penumbra.arena.match import Job
-from penumbra.arena.pool import AnyPool
-from penumbra.arena.report import write_report
-from penumbra.arena.score import GameResult
-from penumbra.arena.tournament import Standing, games_of, run
-from penumbra.arena.tournament_plan import Tournament
-from penumbra.commands.generate import show_ratings
-from penumbra.commands.progress import conclude
-from penumbra.games.archive import Archive
+from penumbra.commands.errors import conclude_run
+from penumbra.commands.options import THE_FILES as FILE
+from penumbra.commands.options import (
+    Anchor,
+    ArchiveToFillOption,
+    RayOption,
+    SeedOfFile,
+    WorkersOfFile,
+    examples,
+)
+from penumbra.commands.rate import show_ratings
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from penumbra.arena.tournament import Standing
+
+EXAMPLES = examples(
+    "penumbra tournament tournament --archive tournament.db --report tournament.html",
+    "penumbra tournament tournament --archive tournament.db --games 10 --anchor Trout=1000",
+)
 
 
-def play(
-    tournament: Tournament,
-    path: Path,
-    console: Console,
-    pool: AnyPool[Job, GameResult] | None = None,
-    anchor: tuple[str | None, float] = (None, 1500.0),
-    report: Path | None = None,
-) -> int:
-    """Plays what is missing into the archive at `path`, and says how it stands; the exit status."""
-    with Archive.open_or_create(path) as archive:
-        with _shown(tournament, console) as show:
-            standing = run(tournament, archive, pool, show)
-        print(f"{path}: {standing.line()}; {standing.played:,} played now")
+def tournament(
+    plan: Annotated[
+        Path, typer.Argument(help="The players and their pairings: a TOML file, or the name of a shipped one.")
+    ],
+    archive: ArchiveToFillOption,
+    games: Annotated[
+        int | None, typer.Option(min=1, help="How many games to play for each pairing.", show_default=FILE)
+    ] = None,
+    seed: SeedOfFile = None,
+    workers: WorkersOfFile = None,
+    on_error: Annotated[
+        str | None,
+        typer.Option(metavar="lose|replay", help="What a player's fault means for its game.", show_default=FILE),
+    ] = None,
+    ray: RayOption = None,
+    anchor: Anchor = None,
+    report: Annotated[Path | None, typer.Option(help="An HTML page about the tournament to write.")] = None,
+) -> None:
+    """Play a tournament into an archive.
+
+    One that was stopped goes on where it was.
+    """
+    from penumbra.arena.report import write_report
+    from penumbra.arena.tournament import games_of, pool_for, run
+    from penumbra.arena.tournament_plan import read_tournament
+    from penumbra.games.archive import Archive
+    from penumbra.games.ratings import parse_anchor
+
+    given = {"games": games, "seed": seed, "workers": workers, "on_error": on_error}
+    planned = read_tournament(plan, **{key: value for key, value in given.items() if value is not None})
+    fixed = parse_anchor(anchor)
+    if fixed[0] is not None and fixed[0] not in [player.name for player in planned.players]:
+        raise ValueError(f"--anchor {anchor}: there is no such player in {plan}")
+    with Archive.open_or_create(archive) as to:
+        with _shown() as show:
+            standing = run(planned, to, pool_for(planned, ray), show)
+        print(f"{archive}: {standing.line()}; {standing.played:,} played now")
         with contextlib.suppress(ValueError):  # too few games to rate anybody
-            show_ratings(standing.ratings(*anchor), as_json=False)
+            show_ratings(standing.ratings(*fixed), as_json=False)
         if report is not None:
-            write_report(report, tournament, [game for _, game in games_of(tournament, archive)], anchor)
+            write_report(report, planned, [game for _, game in games_of(planned, to)], fixed)
             print(f"{report}: the report")
-    return conclude(standing)
+    conclude_run(standing.failures, standing.stopped)
 
 
 @contextlib.contextmanager
-def _shown(tournament: Tournament, console: Console, every: float = 10.0) -> Iterator[Callable[[Standing], None]]:
+def _shown() -> Iterator[Callable[[Standing], None]]:
     """What shows each standing: a table that is drawn anew every second, or a line now and then."""
+    from rich.console import Console
+    from rich.live import Live
+
+    from penumbra.arena.archive_run import at_intervals
+    from penumbra.commands.terminal.progress import LINE_EVERY
+
+    console = Console(stderr=True)
     if not console.is_terminal:
-        yield at_intervals(every, lambda standing: print(standing.line(), flush=True))
+        yield at_intervals(LINE_EVERY, lambda standing: print(standing.line(), flush=True))
         return
     with Live(console=console, transient=True, auto_refresh=False) as live:
         yield at_intervals(1.0, lambda standing: live.update(standing_table(standing), refresh=True))
@@ -55,6 +96,8 @@ def _shown(tournament: Tournament, console: Console, every: float = 10.0) -> Ite
 
 def standing_table(standing: Standing) -> Table:
     """Everybody by rating or, while there can be none, by points."""
+    from rich.table import Table
+
     table = Table(title=standing.line(), box=None)
     for heading in ("player", "Elo", "95 %", "games", "score"):
         table.add_column(heading, justify="left" if heading == "player" else "right")

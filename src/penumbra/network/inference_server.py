@@ -9,15 +9,13 @@ A request is (headset, features, legal actions, their offsets); a reply is (prio
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import selectors
 import signal
 import socket
-import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -30,7 +28,6 @@ from penumbra.network import SCHEME
 from penumbra.network.weights import WeightsError
 
 MOST_ROWS = 2048  # of one batch
-RAW = argparse.RawDescriptionHelpFormatter
 EvaluatorOf = Callable[[str], Evaluator]  # by the headset whose policy is asked for
 
 
@@ -204,7 +201,8 @@ def load_at(address: str, weights: str | Path) -> None:
         connection.close()
 
 
-def _run(address: str, weights: str | None, device: str, threads: int, parent: int | None) -> None:
+def serve(address: str, weights: str | None, device: str, threads: int, parent: int | None = None) -> None:
+    """Answers until it is told to terminate, or the process `parent` has ended."""
     from penumbra.network.loading import loader
 
     stop = threading.Event()
@@ -221,7 +219,7 @@ def running_server(
     address: str | Path, weights: str | None = None, device: str = "auto", threads: int = 2
 ) -> Iterator[str]:
     """An inference server for as long as the block lasts; the `device` by which players reach it."""
-    process = get_context("spawn").Process(target=_run, args=(str(address), weights, device, threads, os.getpid()))
+    process = get_context("spawn").Process(target=serve, args=(str(address), weights, device, threads, os.getpid()))
     process.start()
     try:
         while process.is_alive() and not Path(address).exists():
@@ -232,24 +230,3 @@ def running_server(
     finally:
         process.terminate()
         process.join()
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser("penumbra infer", description=__doc__, formatter_class=RAW)
-    parser.add_argument("--address", required=True, help="a path for the socket")
-    parser.add_argument("--weights", help="left out, those that come with the program")
-    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
-    parser.add_argument("--threads", type=int, default=2, help="of inference on a CPU")
-    given = parser.parse_args(arguments)
-    try:
-        _run(given.address, given.weights, given.device, given.threads, None)
-    except (ValueError, OSError) as error:
-        print(f"penumbra: {' '.join(str(error).split())}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

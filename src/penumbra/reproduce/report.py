@@ -29,7 +29,6 @@ that there is nothing to compare.
 ```sh
 penumbra reproduce all --scale smoke          # a check that everything works, on two cores
 penumbra reproduce all --scale paper          # at the paper's scale; each command first prints its estimated cost
-python -m penumbra.reproduce NAME ...         # the same without the command line's packages
 penumbra report                               # this page
 ```
 
@@ -37,24 +36,24 @@ At small scale, in seven minutes with a GPU and 16 cores, the first three at the
 
 ```sh
 for name in table-saliency fig-saliency ablation; do
-    PENUMBRA_THREADS=5 python -m penumbra.reproduce $name --scale small --games 3000 --device cuda \\
+    PENUMBRA_THREADS=5 penumbra reproduce $name --scale small --games 3000 --device cuda \\
         --archive runs/games.db --archive runs/public.db
 done
-python -m penumbra.reproduce table2 --scale small --workers 22 --minutes 3.4 --device cuda
-python -m penumbra.reproduce table4 --scale small --workers 22 --minutes 1.2 --device cuda
-python -m penumbra.reproduce table3 --scale small --workers 22 --minutes 1.5 --device cuda
+penumbra reproduce table2 --scale small --workers 22 --minutes 3.4 --device cuda
+penumbra reproduce table4 --scale small --workers 22 --minutes 1.2 --device cuda
+penumbra reproduce table3 --scale small --workers 22 --minutes 1.5 --device cuda
 ```
 
 and on two cores, with fewer games than the scale asks for, as their sections say:
 
 ```sh
-python -m penumbra.reproduce fig-synopsis --scale small
-python -m penumbra.reproduce fig-lengths --scale small --games 20000
-python -m penumbra.reproduce fig1 --scale small --games 150
+penumbra reproduce fig-synopsis --scale small
+penumbra reproduce fig-lengths --scale small --games 20000
+penumbra reproduce fig1 --scale small --games 150
 for name in table1 cross1 cross5 crosswin; do
-    python -m penumbra.reproduce $name --scale small --games 1200 --weights src/penumbra/weights/lite.safetensors
+    penumbra reproduce $name --scale small --games 1200 --weights src/penumbra/weights/lite.safetensors
 done
-python -m penumbra.reproduce fig-uncertainty --scale small --games 400
+penumbra reproduce fig-uncertainty --scale small --games 400
 ```
 
 Every command first prints its estimated cost, continues where it was stopped, and writes CSV, Markdown and PNG into

@@ -1,4 +1,4 @@
-"""Improvement by play: `penumbra improve WEIGHTS --archive GAMES --out FOLDER --seconds S`.
+"""Improvement by play, which `penumbra improve` runs.
 
 The headset `Penumbra` begins as a copy of `Top` and learns from its own games by proximal policy optimisation: games in
 bulk against itself and other headsets, and, if a population is given, generated games against the built-in players,
@@ -8,7 +8,7 @@ through an inference server that is given the new weights after each round. All 
     ρ   probability of the action now, divided by that when it was played; clipped to 1 ± ε, and to MOST_RATIO for
         bad actions, or a single one that was all but impossible when it was played would outweigh all others
 
-With `--teacher` it learns the policy of another network as well, on its own states, the less the longer it has
+With a teacher it learns the policy of another network as well, on its own states, the less the longer it has
 learned: a large network soon plays like a small one that has come far.
 
 The other headsets go on learning to imitate, or the tower would leave them behind; the value of `All`, which is that of
@@ -19,7 +19,6 @@ them, `weights.safetensors`; those that play are `playing.safetensors`.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -57,13 +56,11 @@ from penumbra.training.selfplay import NAME, SOURCE
 
 HEADSET, TEACHER = OWN
 OWN_PLAYERS = (HEADSET, NAME + HEADSET)  # names under which it plays
-INTERRUPTED = 130
 PLAYING = "playing.safetensors"
 MOST_RATIO = 3.0
 MOST_CHANGE = 2.0  # of the logarithm of an action's probability, as far as it counts as divergence
 MOST_LOG_RATIO = 20.0  # e^88 is infinite, and nought times its gradient is no number
 SWITCH_SECONDS = 0.0005  # Python's own 0.005 make the learner wait for the thread that plays at every turn
-RAW = argparse.RawDescriptionHelpFormatter
 
 
 @dataclass(frozen=True)
@@ -391,59 +388,35 @@ def anchor_table(
     return table
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser("penumbra improve", description=__doc__, formatter_class=RAW)
-    parser.add_argument("weights", type=Path, help="to begin with, complete with the heads that training needs")
-    parser.add_argument("--out", type=Path, required=True, help="a folder for weights, games and logs")
-    parser.add_argument("--seconds", type=float, required=True)
-    parser.add_argument("--teacher", type=Path, help="weights of any size whose policy it learns at first")
-    parser.add_argument("--opponent", action="append", default=[], help="a headset to play with as well; repeatedly")
-    parser.add_argument("--against-itself", type=float, default=0.5, help="share of the bulk games")
-    parser.add_argument("--at-once", type=int, default=1024, help="bulk games that advance together")
-    parser.add_argument("--population", type=Path, help="players to play too: TOML, or the name `improve`")
-    parser.add_argument("--workers", type=int, default=2, help="processes that play against them")
-    parser.add_argument("--archive", type=Path, action="append", help="games that the other headsets learn from")
-    parser.add_argument("--anchor-games", type=int, default=5000, help="how many of them")
-    parser.add_argument("--steps", type=int, default=Improvement.steps, help="of a round, at least")
-    parser.add_argument("--learning-rate", type=float, default=Improvement.learning_rate)
-    parser.add_argument("--batch", type=int, default=Improvement.batch, help="steps of an update")
-    parser.add_argument("--epochs", type=int, default=Improvement.epochs, help="how often a round is learned from")
-    parser.add_argument("--milled", type=int, default=Improvement.milled, help="how often a generated game counts")
-    parser.add_argument("--entropy", type=float, default=Improvement.entropy)
-    parser.add_argument("--cap", type=int, default=500, help="states tracked")
-    parser.add_argument("--threads", type=int, help="that play in bulk and make examples; left out, all cores")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    given = parser.parse_args(arguments)
-    try:
-        run(given)
-    except (ValueError, OSError) as error:
-        print(f"penumbra: {' '.join(str(error).split())}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print(f"penumbra: interrupted; the weights of the last round are in {given.out}", file=sys.stderr)
-        return INTERRUPTED
-    return 0
+@dataclass(frozen=True)
+class ImprovementRun:
+    """One run: what begins, for how long, and with whom it plays."""
+
+    weights: Path  # complete with the auxiliary heads
+    out: Path  # a folder for weights, games and logs
+    seconds: float
+    plan: Improvement
+    device: str  # cpu or cuda
+    teacher: Path | None = None  # weights of any size whose policy it learns at first
+    opponents: tuple[str, ...] = ()  # headsets in bulk games
+    against_itself: float = 0.5  # share of the bulk games
+    at_once: int = 1024  # bulk games that advance together
+    population: Path | None = None  # players to play too
+    workers: int = 2  # processes that play against them
+    archives: tuple[Path, ...] = ()  # games that the other headsets learn from
+    anchor_games: int = 5000  # how many of them
+    threads: int | None = None  # that play in bulk and make examples; None: all cores
 
 
-def run(given: argparse.Namespace) -> None:
-    plan = Improvement(
-        steps=given.steps,
-        learning_rate=given.learning_rate,
-        batch=given.batch,
-        epochs=given.epochs,
-        milled=given.milled,
-        entropy=given.entropy,
-        examples=ExampleSettings(cap=given.cap, settle=False),
-        seed=given.seed,
-    )
+def run(given: ImprovementRun) -> None:
+    """Learns until the time is up; ValueError, before anything is played, if what is given does not fit together."""
+    plan, out = given.plan, given.out
     weights = weights_file.load(given.weights)
     if not weights.has_auxiliary_heads:
         raise WeightsError(f"{given.weights}: has no auxiliary heads; training needs those of penumbra train")
-    unknown = set(given.opponent) - set(weights.architecture.headsets)
+    unknown = set(given.opponents) - set(weights.architecture.headsets)
     if unknown:
         raise WeightsError(f"{given.weights}: there is no headset {', '.join(sorted(unknown))}")
-    out: Path = given.out
     out.mkdir(parents=True, exist_ok=True)
     if given.threads:
         set_threads(given.threads)
@@ -452,25 +425,25 @@ def run(given: argparse.Namespace) -> None:
     teacher = weights_file.load(given.teacher) if given.teacher else None
     learner = Learner(weights, plan, given.device, teacher)
     anchors = None
-    if given.archive:
-        settings = ExampleSettings(cap=given.cap)
-        anchors = anchor_table(weights, given.archive, given.anchor_games, settings, given.device)
+    if given.archives:
+        settings = ExampleSettings(cap=plan.examples.cap)
+        anchors = anchor_table(weights, given.archives, given.anchor_games, settings, given.device)
     bulk = Bulk(
         learner.network,
         HEADSET,
-        given.opponent,
+        given.opponents,
         steps=plan.steps,
         at_once=given.at_once,
-        cap=given.cap,
+        cap=plan.examples.cap,
         lam=plan.lam,
         against_itself=given.against_itself,
-        seed=given.seed,
+        seed=plan.seed,
     )
     improver = Improver(learner, BulkThread(bulk), anchors, out)
     try:
         improver.save()
         if given.population:
-            with_generation(improver, given)
+            with_generation(improver, given, given.population)
         else:
             improver.run(given.seconds)
     finally:
@@ -478,17 +451,13 @@ def run(given: argparse.Namespace) -> None:
     print(f"{out / 'weights.safetensors'}: {learner.updates:,} updates, {learner.games:,} games")
 
 
-def with_generation(improver: Improver, given: argparse.Namespace) -> None:
+def with_generation(improver: Improver, given: ImprovementRun, players: Path) -> None:
     """Plays against a population as well, which asks an inference server for the learner's moves."""
     out, served = improver.out, improver.out / PLAYING
     population = out / "population.toml"
     with running_server(out / "inference", str(served), given.device) as device:
         improver.serve = str(out / "inference")
-        population.write_text(find(given.population).read_text().replace("DEVICE", device))
+        population.write_text(find(players).read_text().replace("DEVICE", device))
         archive, log = out / "population.db", out / "population.log"
-        with generation_process(population, archive, given.workers, given.seed, log) as ended:
+        with generation_process(population, archive, given.workers, given.plan.seed, log) as ended:
             improver.run(given.seconds, ended)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

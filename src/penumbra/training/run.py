@@ -1,4 +1,4 @@
-"""`penumbra train`, and `python -m penumbra.training.run` where there is nothing but numpy, torch and the core.
+"""Training runs, which `penumbra train` starts.
 
 A run has a folder: `checkpoint.pt` to go on from, `log.jsonl`, `saliency.jsonl` and TensorBoard's files to look at, and
 at the end the weights, the tables of their evaluation and what they cost. A run that was stopped goes on from its
@@ -7,10 +7,8 @@ checkpoint.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,19 +24,15 @@ from penumbra.games.archive import Archive
 from penumbra.network import weights
 from penumbra.network.model import to_weights
 from penumbra.network.weights import WeightsError
-from penumbra.training import saliency
 from penumbra.training.data import Table, Tally, top_players
-from penumbra.training.evaluation import MEASURES, evaluate
 from penumbra.training.examples import split
-from penumbra.training.recipe import Recipe, read_recipe
-from penumbra.training.saliency import SaliencyLog
-from penumbra.training.trainer import CheckpointError, Log, Trainer
+from penumbra.training.recipe import Recipe
+from penumbra.training.trainer import Log, Trainer
 
 PAPER_EXAMPLES = 650_000 * 256
 START = 0.05  # of the games must be examples before training begins on the fly
 CHECKPOINT_EVERY = 300.0  # seconds
 LOG_EVERY = 200  # steps
-INTERRUPTED = 130
 
 
 def read_games(archives: Iterable[str | Path]) -> list[GameRecord]:
@@ -250,57 +244,3 @@ def commit() -> str:
         return (root / ".git" / head[5:]).read_text().strip() if head.startswith("ref: ") else head
     except OSError:
         return "unknown"
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m penumbra.training.run", description=__doc__)
-    parser.add_argument("recipes", type=Path, nargs="+", help="TOML files; the examples are those of the first")
-    parser.add_argument("--archive", type=Path, action="append", required=True, help="games; may be given repeatedly")
-    parser.add_argument("--out", type=Path, required=True, help="a folder; each recipe has one in it")
-    parser.add_argument("--start", type=Path, help="weights to begin with, of the recipe's size and headsets")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--seconds", type=float, action="append", help="instead of the recipe's, for each recipe")
-    parser.add_argument("--checkpoint-every", type=float, default=CHECKPOINT_EVERY, help="seconds")
-    parser.add_argument("--validation", type=int, default=100_000, help="examples a headset is judged by, at most")
-    parser.add_argument("--cap", type=int, default=100_000, help="states tracked for validation")
-    parser.add_argument("--saliency", type=int, default=0, help="measure it every so many steps")
-    given = parser.parse_args()
-    try:
-        device = join_others(given.device)
-        check_device(device)
-        limits = [{"seconds": seconds} for seconds in given.seconds or []] or [{}] * len(given.recipes)
-        recipes = [read_recipe(path, **limit) for path, limit in zip(given.recipes, limits, strict=True)]
-        records, searched = read_games(given.archive), read_searches(given.archive)
-        table: Table | None = None
-        judges: Table | None = None
-        for path, recipe in zip(given.recipes, recipes, strict=True):
-            out = given.out / path.stem
-
-            def report(entry: dict[str, Any], name: str = path.stem) -> None:
-                if entry["step"] % 1000 == 0:
-                    words = (f"{k} {v:,.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in entry.items())
-                    print(name, *words, flush=True)
-
-            options: dict[str, Any] = {"checkpoint_every": given.checkpoint_every, "report": report}
-            options |= {"start": given.start, "searched": searched}
-            if given.saliency:
-                judges = judges or validation_table(recipe, records, device, given.cap)
-                options["watch"] = SaliencyLog(out / saliency.FILE, judges, given.saliency)
-            trainer, table = train(recipe, records, out, device, table=table, **options)
-            if is_first() and given.validation:
-                judges = judges or validation_table(recipe, records, device, given.cap)
-                result = evaluate(trainer.network, judges, given.validation)
-                result.save(out / "evaluation")
-                for measure in MEASURES:
-                    print(path.stem, measure, {k: round(v, 3) for k, v in result.own(measure).items()}, flush=True)
-    except (ValueError, OSError, CheckpointError) as error:
-        print(f"penumbra: {' '.join(str(error).split())}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("penumbra: interrupted; the same command goes on from the checkpoint", file=sys.stderr)
-        return INTERRUPTED
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

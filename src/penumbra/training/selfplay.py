@@ -1,4 +1,4 @@
-"""Games of bare networks by the thousand: `penumbra selfplay`, and `python -m penumbra.training.selfplay`.
+"""Games of bare networks by the thousand, which `penumbra selfplay` plays.
 
 A network player needs no search to make a move, so many games advance together: each step one synopsis for each game,
 one batch of inference, and one action drawn from a headset's policy for each. Game i is between two headsets at two
@@ -7,12 +7,9 @@ temperatures, drawn by the seed and i. Players are named after their headsets, a
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,52 +133,3 @@ def network_policies(weights: str | None, device: str) -> Callable[[str], Evalua
     from penumbra.network.loading import policy_evaluator
 
     return lambda headset: policy_evaluator(weights, device, headset)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m penumbra.training.selfplay", description=__doc__)
-    parser.add_argument("--archive", type=Path, required=True, help="where the games go; made if it is not there")
-    parser.add_argument("--games", type=int, default=1000)
-    parser.add_argument("--at-once", type=int, default=1024)
-    parser.add_argument("--headset", action="append", help="whose policies play; may be given repeatedly [Top]")
-    parser.add_argument("--temperature", type=float, action="append", help="may be given repeatedly [1.0]")
-    parser.add_argument("--cap", type=int, default=1000, help="states tracked by each player")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--weights", help="left out, those that come with the program")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, or unix:SOCKET of an inference server")
-    given = parser.parse_args()
-    try:
-        plan = SelfPlay(
-            given.games,
-            given.at_once,
-            tuple(given.headset or ("Top",)),
-            tuple(given.temperature or (1.0,)),
-            given.cap,
-            seed=given.seed,
-        )
-        began = last = time.monotonic()
-
-        def report(games: int, steps: int) -> None:
-            nonlocal last
-            if time.monotonic() - last >= 10:
-                last = time.monotonic()
-                seconds = last - began
-                print(f"{games:,} games, {games / seconds:,.1f} a second; {steps / seconds:,.0f} steps", flush=True)
-
-        with Archive.open_or_create(given.archive) as archive:
-            steps = play(plan, network_policies(given.weights, given.device), archive, report)
-        seconds = time.monotonic() - began
-        print(
-            f"{plan.games:,} games, {plan.games / seconds:,.1f} a second; {steps / seconds:,.0f} steps; cap {plan.cap}"
-        )
-    except (ValueError, OSError) as error:
-        print(f"penumbra: {' '.join(str(error).split())}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("penumbra: interrupted; the games that had ended are kept", file=sys.stderr)
-        return 130
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,50 @@
+"""`penumbra serve`: the web page on which to play, watch and review games."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penumbra.commands.options import Config, examples
+
+EXAMPLES = examples(
+    "penumbra serve",
+    "penumbra serve --port 9000 --ponder",
+    "penumbra serve --host 0.0.0.0 --name chess.example.org",
+)
+
+
+def serve(
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; with 0.0.0.0 other machines can connect.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any that is free.")] = 8000,
+    data: Annotated[
+        Path | None, typer.Option(help="The folder in which games are kept.", show_default="one in your home")
+    ] = None,
+    archive: Annotated[Path | None, typer.Option(help="An archive of games to review on the page.")] = None,
+    config: Config = None,
+    ponder: Annotated[bool, typer.Option("--ponder", help="Penumbra thinks during its opponent's turn too.")] = False,
+    active_games: Annotated[int, typer.Option(min=1, help="How many games can be in memory at the same time.")] = 64,
+    name: Annotated[
+        list[str] | None, typer.Option(help="A host name under which the server may be reached; may be repeated.")
+    ] = None,
+) -> None:
+    """Play, watch and review games in the browser."""
+    import dataclasses
+    import os
+
+    from penumbra.games.archive import Archive
+    from penumbra.players.penumbra.configuration import from_environment, from_file
+    from penumbra.server.application import LOOPBACK, ServerSettings
+    from penumbra.server.serve import games_folder
+    from penumbra.server.serve import serve as run
+
+    if archive is not None:
+        Archive.open(archive).close()
+    base = from_file(config) if config is not None else from_environment(os.environ)
+    configuration = dataclasses.replace(base, ponder=ponder)
+    hosts = (*LOOPBACK, *(name or ())) if host in LOOPBACK or name else ()
+    run(ServerSettings(data or games_folder(), archive, active_games, hosts, configuration), host, port)

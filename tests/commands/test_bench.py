@@ -1,0 +1,48 @@
+"""`penumbra bench`: the rows it prints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from penumbra.bench import states
+from penumbra.bench.report import Row, to_json
+from penumbra.commands.terminal.frames import frames_of
+from penumbra.interop.history import read_record
+from tests.support.processes import run_penumbra as run
+
+
+def test_bench_rules_prints_the_agreed_rows() -> None:
+    rows = json.loads(run("bench", "rules", "--json", "--time", "0.05").stdout)
+    assert [list(row) for row in rows] == [["name", "value", "unit", "peer", "peer_value", "ratio", "note"]] * 2
+    assert [(row["name"], row["unit"], row["peer"]) for row in rows] == [
+        ("rules.game", "plies/s", None),
+        ("rules.localgame", "plies/s", "reconchess"),
+    ]
+    assert rows[1]["ratio"] == pytest.approx(rows[1]["value"] / rows[1]["peer_value"])
+
+
+def test_bench_states_measures_the_agreed_rows(monkeypatch: pytest.MonkeyPatch, demo_file: Path) -> None:
+    """On small sets, to be quick; after some work, or memory that is reserved once counts as that of few states."""
+    assert list(frames_of(read_record(demo_file)))
+    monkeypatch.setattr(states, "LARGE", 1_000)
+    monkeypatch.setattr(states, "SCALES", (10, 100, 10**9))
+    monkeypatch.setattr(states, "MEMORY_STATES", 40_000)
+    rows = states.run(0.05)
+    assert [row.name for row in rows] == [
+        "states.expand",
+        "states.expand.tight",
+        "states.scaling.10",
+        "states.scaling.100",
+        "states.memory",
+    ]
+    assert rows[0].peer == "python-chess"
+    assert rows[-1].value <= 40  # bytes per state
+
+
+def test_rows_become_json() -> None:
+    assert json.loads(to_json([Row("a", 2.0, "b", "c", 4.0, "d")])) == [
+        {"name": "a", "value": 2.0, "unit": "b", "peer": "c", "peer_value": 4.0, "ratio": 0.5, "note": "d"}
+    ]
