@@ -3,11 +3,11 @@
 The choice is that of penumbra.core and penumbra.network.quantization.int8_evaluator.
 """
 
-from penumbra._cpu import features
+from penumbra.core._cpu import features
 
 here = set(features())
-print("_core_x86_64_v3" if {"x86_64_v3", "bmi2"} <= here else "_core_generic")
+print("_x86_64_v3" if {"x86_64_v3", "bmi2"} <= here else "_generic")
 if "avx512_vnni" in here:
-    print("_network_avx512")
+    print("_int8_avx512")
 elif "x86_64_v3" in here:
-    print("_network_avx2")
+    print("_int8_avx2")

@@ -97,7 +97,7 @@ def test_generation_can_be_pinned(tmp_path: Path) -> None:
     assert penumbra("generate", file, "--archive", tmp_path / "pinned.db").returncode == 0
     assert contents(tmp_path / "pinned.db") == contents(tmp_path / "free.db")
     file.write_text(file.read_text().replace("pin = true", "pin = 1"))
-    assert "pin is not true or false" in penumbra("generate", file, "--archive", tmp_path / "none.db").stderr
+    assert "pin = 1: it is true or false" in penumbra("generate", file, "--archive", tmp_path / "none.db").stderr
 
 
 # -- into an archive

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,8 +34,8 @@ from penumbra.configs.reader import (
     within,
 )
 from penumbra.training.recipe import read_recipe
-from tests.support import ROOT
 from tests.support.command_line import penumbra
+from tests.support.processes import run_penumbra, run_python
 
 POPULATIONS = ("population", "variants")
 TOURNAMENTS = ("gauntlet", "tournament")
@@ -292,23 +289,13 @@ def test_commands_find_their_configurations_from_any_folder(tmp_path: Path) -> N
     code = (
         "from pathlib import Path\n"
         "from penumbra.reproduce import runs, table1\n"
-        "from penumbra.reproduce.command import request\n"
+        "from penumbra.reproduce.request import Request\n"
         "from penumbra.training.recipe import read_recipe\n"
-        "recipe = runs.recipe_for(request('paper'), [])\n"
+        "recipe = runs.recipe_for(Request('paper', Path('out')), [])\n"
         "print(recipe.training.steps, len(recipe.plans), len(read_recipe(table1.SHIPPED_RECIPE).plans))\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    run = run_python("-c", code, cwd=tmp_path)
     assert (run.returncode, run.stdout) == (0, "650000 14 13\n"), run.stderr
-    played = subprocess.run(
-        [sys.executable, "-m", "penumbra", "generate", "population", "--archive", "games.db", "--games", "1"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    played = run_penumbra("generate", "population", "--archive", "games.db", "--games", "1", cwd=tmp_path)
     assert (played.returncode, played.stderr) == (0, "")
     assert "1 of 1 games" in played.stdout

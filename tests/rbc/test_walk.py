@@ -12,7 +12,8 @@ from penumbra.core import MOVE, SENSE, START_FEN, Game, GameRecord, StateSet
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import PASS_CODE, code_to_uci, uci_to_code, view, view_code
-from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed, possible_after
+from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+from penumbra.rbc.possible import possible_after
 from penumbra.rbc.tracker import Follower, ImpossibleObservation, Tracker
 from penumbra.rbc.walk import IllegalStep, Step, walk
 from tests.players.test_players import Witness

@@ -41,11 +41,7 @@ def run_penumbra(
         for name in without:
             error = f'ModuleNotFoundError("No module named {name!r}", name={name!r})'
             (Path(missing) / f"{name}.py").write_text(f"raise {error}\n")
+        paths = environment(Path(missing))["PYTHONPATH"]
         return run_python(
-            "-m",
-            "penumbra",
-            *map(str, arguments),
-            cwd=cwd,
-            COLUMNS="120",
-            **(environment(Path(missing)) | more if without else more),
+            "-m", "penumbra", *map(str, arguments), cwd=cwd, **{"COLUMNS": "120", "PYTHONPATH": paths, **more}
         )

@@ -49,8 +49,9 @@ def generate(
 
     given = {"games": games, "minutes": minutes, "seed": seed, "workers": workers}
     planned = read_population(population, **{key: value for key, value in given.items() if value is not None})
+    pool = pool_for(planned, ray)
     with Archive.open_or_create(archive) as to, progress("games", planned.games, every=10.0) as bar:
-        played = run(planned, to, pool_for(planned, ray), lambda now: bar.show(now.done, now.line()))
+        played = run(planned, to, pool, lambda now: bar.show(now.done, now.line()))
     _show(played, archive)
     conclude_run(played.failures, played.stopped)
 

@@ -65,9 +65,10 @@ def tournament(
     fixed = parse_anchor(anchor)
     if fixed[0] is not None and fixed[0] not in [player.name for player in planned.players]:
         raise ValueError(f"--anchor {anchor}: there is no such player in {plan}")
+    pool = pool_for(planned, ray)
     with Archive.open_or_create(archive) as to:
         with _shown() as show:
-            standing = run(planned, to, pool_for(planned, ray), show)
+            standing = run(planned, to, pool, show)
         print(f"{archive}: {standing.line()}; {standing.played:,} played now")
         with contextlib.suppress(ValueError):  # too few games to rate anybody
             show_ratings(standing.ratings(*fixed), as_json=False)

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from penumbra import core
 from penumbra.core import MOVE, SENSE, START_FEN, Context, Infostates, StateSet
 from penumbra.dsmcp.domain import Flags, Floats, Ints, Keys, Legal, Rows
-from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed, possible_after
+from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+from penumbra.rbc.possible import possible_after
 
 INNER_SQUARES = np.array([rank * 8 + file for rank in range(1, 7) for file in range(1, 7)], dtype=np.int32)
 EXACT_SENSES = 20_000  # past so many states, dominated senses are not looked for beyond the edges of the board

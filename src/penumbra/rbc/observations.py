@@ -1,6 +1,4 @@
-"""What a player is told, as values, and what each observation leaves possible.
-
-There is one observation for each of the three things that can happen to a player's knowledge.
+"""What a player is told, as values: one for each of the three things that can happen to its knowledge.
 
 All squares and move codes are in the player's own view (see `penumbra.rbc.actions`).
 """
@@ -9,7 +7,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from penumbra.core import ImpossibleObservation, StateSet
 from penumbra.rbc.actions import code_to_uci, square_name
 
 
@@ -51,24 +48,6 @@ class Moved(NamedTuple):
 
 
 Observation = OpponentMoved | Sensed | Moved
-
-
-def possible_after(states: StateSet, observation: Observation, cap: int = 0, seed: int = 0) -> StateSet:
-    """The states possible after an observation; `ImpossibleObservation` if none agrees with it.
-
-    Of more than `cap` successors of an opponent's move (0: no cap) a random subset stays, drawn by `seed`.
-    """
-    match observation:
-        case OpponentMoved(capture):
-            return states.expand(capture, cap=cap, seed=seed)
-        case Sensed(square, contents):
-            if square is not None:
-                return states.filter_sense(square, list(contents))
-            if contents:
-                raise ImpossibleObservation(f"{observation}, and yet it showed something")
-            return states
-        case Moved(requested, taken, capture, ended):
-            return states.apply_move(requested, taken, capture, ended)
 
 
 def _capture_phrase(capture: int | None) -> str:

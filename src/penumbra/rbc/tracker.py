@@ -11,7 +11,8 @@ from types import MappingProxyType
 
 from penumbra import core
 from penumbra.core import START_FEN, StateSet
-from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed, possible_after
+from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+from penumbra.rbc.possible import possible_after
 
 
 class ImpossibleObservation(core.ImpossibleObservation):

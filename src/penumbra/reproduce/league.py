@@ -24,7 +24,7 @@ from penumbra.arena.entrants import Entrant
 from penumbra.arena.match import Job
 from penumbra.arena.pool import AnyPool
 from penumbra.arena.score import GameResult
-from penumbra.arena.tournament import outset, pool_for, run
+from penumbra.arena.tournament import Standing, outset, pool_for, run
 from penumbra.arena.tournament_plan import Pairing, Tournament
 from penumbra.games.archive import Archive
 from penumbra.games.ratings import Ratings, rate
@@ -213,13 +213,16 @@ def pool_of(request: Request, planned: League, sizes: Sizes) -> Iterator[AnyPool
 def play(request: Request, variants: Sequence[Variant], sizes: Sizes) -> None:
     """Plays what is missing; KeyboardInterrupt if that was stopped."""
     planned = league(request, variants, sizes)
-    report = at_intervals(10.0, lambda standing: request.say(standing.line()))
+
+    def say(standing: Standing) -> None:
+        request.say(standing.line())
+
     request.out.mkdir(parents=True, exist_ok=True)
     with Archive.open_or_create(request.out / ARCHIVE) as archive:
         if request.minutes == 0 or not outset(planned, archive)[0]:
             return
         with pool_of(request, planned, sizes) as pool:
-            standing = run(planned, archive, pool, report, request.minutes)
+            standing = run(planned, archive, pool, at_intervals(10.0, say), request.minutes)
     for failure in standing.failures[:10]:
         request.say(failure)
     if standing.stopped == "interrupted":

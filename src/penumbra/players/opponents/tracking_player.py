@@ -14,7 +14,8 @@ from penumbra.players.opponents.engine_player import EnginePlayer
 from penumbra.players.opponents.settings import TrackingSettings
 from penumbra.players.penumbra.recovery import recovered
 from penumbra.rbc.domain import Situation
-from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed, possible_after
+from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+from penumbra.rbc.possible import possible_after
 
 REBUILT = 100  # old states that a set is rebuilt from when no state agrees with what was observed
 FEW = 4  # with so many times less states than may be scored there is time to look deeper
