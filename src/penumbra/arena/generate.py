@@ -14,7 +14,7 @@ from itertools import count
 
 from penumbra.arena.archive_run import GameFailed, PlannedGame, Progress, play_into_archive
 from penumbra.arena.game_loop import FAULTS, NO_CLOCK, play
-from penumbra.arena.pool import AnyPool, Pool, threads_for_each
+from penumbra.arena.pool import AnyPool, pool_of
 from penumbra.arena.population import Pairing, Population
 from penumbra.core import Game, GameRecord, set_threads
 from penumbra.games.archive import Archive, NewGame
@@ -84,12 +84,7 @@ class GenerationWorker:
 def pool_for(population: Population, ray: str | None = None) -> AnyPool[Pairing, GeneratedGame]:
     """Workers for its games: processes on this machine, or the Ray cluster at an address, one thread each."""
     worker = functools.partial(GenerationWorker, ply_limit=population.ply_limit)
-    if ray is not None:
-        from penumbra.arena.ray_pool import RayPool
-
-        return RayPool(functools.partial(worker, 1), ray)
-    workers = population.workers
-    return Pool(functools.partial(worker, threads_for_each(workers)), workers, population.pin)
+    return pool_of(worker, population.workers, population.pin, ray)
 
 
 def run(

@@ -8,6 +8,7 @@ the same on a cluster.
 from __future__ import annotations
 
 import contextlib
+import functools
 import multiprocessing
 import os
 import signal
@@ -150,6 +151,15 @@ def own_cores(workers: int) -> list[Sequence[int]]:
     usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     each = len(usable) // workers
     return [usable[i * each : (i + 1) * each] for i in range(workers)]
+
+
+def pool_of(make: Callable[[int], Worker], workers: int, pin: bool, ray: str | None) -> AnyPool[Any, Any]:
+    """Workers, made with a number of threads: processes here, or on the Ray cluster at an address, one thread each."""
+    if ray is not None:
+        from penumbra.arena.ray_pool import RayPool
+
+        return RayPool(functools.partial(make, 1), ray)
+    return Pool(functools.partial(make, threads_for_each(workers)), workers, pin)
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from penumbra.arena.archive_run import PlannedGame, Progress, play_into_archive
 from penumbra.arena.game_loop import FAULTS
 from penumbra.arena.match import GameWorker, Job
-from penumbra.arena.pool import AnyPool, Pool, threads_for_each
+from penumbra.arena.pool import AnyPool, pool_of
 from penumbra.arena.score import GameResult
 from penumbra.arena.tournament_plan import Fixture, Tournament
 from penumbra.core import GameRecord
@@ -53,12 +53,7 @@ class Standing(Progress):
 def pool_for(tournament: Tournament, ray: str | None = None) -> AnyPool[Job, GameResult]:
     """Workers for its games: processes on this machine, or the Ray cluster at an address, one thread each."""
     worker = ReplayWorker if tournament.on_error == "replay" else GameWorker
-    if ray is not None:
-        from penumbra.arena.ray_pool import RayPool
-
-        return RayPool(functools.partial(worker, 1), ray)
-    workers = tournament.workers
-    return Pool(functools.partial(worker, threads_for_each(workers)), workers, tournament.pin)
+    return pool_of(worker, tournament.workers, tournament.pin, ray)
 
 
 def run(

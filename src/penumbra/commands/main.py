@@ -59,7 +59,11 @@ class CommandsInPanels(TyperGroup):
 app = typer.Typer(
     name="penumbra",
     cls=CommandsInPanels,
-    epilog=examples("penumbra serve", "penumbra match penumbra hunter --games 10", "penumbra analyse --help"),
+    epilog=examples(
+        "penumbra serve",
+        "penumbra match penumbra hunter --games 10 --nodes 200 --clock none",
+        "penumbra analyse --help",
+    ),
     rich_markup_mode=None,  # help in plain text, readable in a pipe too
     pretty_exceptions_enable=False,
 )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from penumbra.arena.score import GameResult, Score
 
 EXAMPLES = examples(
-    "penumbra match penumbra hunter --games 10",
+    "penumbra match penumbra hunter --games 10 --nodes 200 --clock none",
     "penumbra match penumbra:tree trout --games 20 --nodes 500 --clock none",
     "penumbra match penumbra strange-fish --nodes 500 --sprt --elo0 0 --elo1 30",
 )

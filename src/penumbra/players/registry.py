@@ -37,6 +37,15 @@ PENUMBRA = "penumbra"
 ISOLATION = "penumbra.interop.isolated_player"  # makes the players of reconchess
 RATINGS = Path(__file__).with_name("ratings.toml")
 
+PRESET_LINES = {
+    DEFAULT: "plans with deep synoptic Monte Carlo search, the paper's and what was found to improve on it",
+    "mixture": "is the paper's main variant: policy and bandit mixed by the number of visits (m = 1)",
+    "tree": "is the paper's variant that always asks the bandit (m = ∞)",
+    "cache": "is the paper's variant that always draws from the policy (m = 0)",
+    "network": "is the paper's variant without search: the policy's favourite",
+    "simple": "is the paper's variant without static analysis",
+}
+
 Build = Callable[[int | None, Any], Player]  # from a seed, None for an arbitrary one, and settings
 
 
@@ -77,7 +86,7 @@ def _penumbra(preset: str) -> Entry:
         return make_penumbra(dataclasses.replace(configuration, preset=chosen, seed=seed))
 
     name, title = (PENUMBRA, "Penumbra") if preset == DEFAULT else (f"{PENUMBRA}:{preset}", f"Penumbra · {preset}")
-    return Entry(name, title, "plans with deep synoptic Monte Carlo search", Configuration, build)
+    return Entry(name, title, PRESET_LINES[preset], Configuration, build)
 
 
 def _opponent(name: str, title: str, line: str, settings: type[OpponentSettings], make: Callable[..., Player]) -> Entry:
