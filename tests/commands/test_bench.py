@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from penumbra.bench import states
 from penumbra.bench.report import Row, to_json
-from penumbra.commands.terminal.frames import frames_of
-from penumbra.interop.history import read_record
 from tests.support.processes import run_penumbra as run
 
 
@@ -24,9 +21,9 @@ def test_bench_rules_prints_the_agreed_rows() -> None:
     assert rows[1]["ratio"] == pytest.approx(rows[1]["value"] / rows[1]["peer_value"])
 
 
-def test_bench_states_measures_the_agreed_rows(monkeypatch: pytest.MonkeyPatch, demo_file: Path) -> None:
-    """On small sets, to be quick; after some work, or memory that is reserved once counts as that of few states."""
-    assert list(frames_of(read_record(demo_file)))
+def test_bench_states_measures_the_agreed_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On small sets, to be quick: what such a set adds to the process is chance, so its own size is taken."""
+    monkeypatch.setattr(states, "_resident", lambda field: 0)
     monkeypatch.setattr(states, "LARGE", 1_000)
     monkeypatch.setattr(states, "SCALES", (10, 100, 10**9))
     monkeypatch.setattr(states, "MEMORY_STATES", 40_000)
