@@ -210,7 +210,8 @@ def test_opponents_are_recognised_by_name() -> None:
     assert headset("auto", "TroutBot", ()) is None
 
 
-def test_built_in_players_have_names() -> None:
+def test_built_in_players_have_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STOCKFISH_EXECUTABLE", sys.executable)  # those that need an engine start none before a game
     for name in names():
         player = make(name, 1)
         assert isinstance(player, PenumbraPlayer) == name.startswith("penumbra")
