@@ -15,8 +15,11 @@ from penumbra.bench.search import middle_game
 from penumbra.dsmcp.domain import Legal
 from penumbra.network import weights
 from penumbra.network.inference_server import (
+    MOST_ROWS,
     InferenceServer,
     RemoteEvaluator,
+    Request,
+    Waiting,
     ask,
     connect,
     headsets_at,
@@ -80,6 +83,46 @@ def test_questions_gather_into_batches(tmp_path: Path) -> None:
     server.gather()
     assert len(server.selector.get_map()) == 3  # the listener and the two that are left
     server.serve(lambda: True)
+
+
+def test_a_batch_is_of_one_headset_and_no_longer_than_it_may_be() -> None:
+    """The headset that has waited longest comes first, and what does not fit waits on, behind the others."""
+    waiting = Waiting()
+
+    def request(rows: int) -> Request:
+        return Request(None, np.empty((rows, 1)), Legal(np.empty(0, np.int32), np.zeros(1, np.int64)))  # type: ignore[arg-type]
+
+    half = MOST_ROWS // 2
+    waiting.add({"Top": [request(half), request(half), request(1)], "All": [request(MOST_ROWS + 1), request(1)]})
+    waiting.add({"Top": [request(2)]})
+    taken = []
+    waiting.close()
+    while (batch := waiting.take()) is not None:
+        taken.append((batch[0], [len(request.features) for request in batch[1]]))
+    assert taken == [("Top", [half, half]), ("All", [MOST_ROWS + 1]), ("Top", [1, 2]), ("All", [1])]
+
+
+def test_several_workers_answer_as_one_does(tmp_path: Path) -> None:
+    stop = threading.Event()
+    server = InferenceServer(tmp_path / "socket", loader(None, "cpu", 1), workers=3)
+    thread = threading.Thread(target=server.serve, args=(stop.is_set,))
+    thread.start()
+    alone = policy_evaluator(None, "cpu", "Top")
+    questions = {rows: question(rows) for rows in range(1, 9)}
+    expected = {rows: alone.evaluate(*asked, False) for rows, asked in questions.items()}
+
+    def game(first: int) -> None:
+        evaluator = RemoteEvaluator(server.address, "Top", "Top")
+        for i in range(20):
+            rows = 1 + (first + i) % 8
+            priors, values = evaluator.evaluate(*questions[rows], False)
+            np.testing.assert_allclose(priors, expected[rows][0], atol=1e-4)
+            np.testing.assert_allclose(values, expected[rows][1], atol=1e-4)
+
+    with ThreadPoolExecutor(8) as games:
+        list(games.map(game, range(8)))
+    stop.set()
+    thread.join()
 
 
 def test_a_bad_question_harms_its_asker_alone(address: str) -> None:

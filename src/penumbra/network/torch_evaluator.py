@@ -89,6 +89,6 @@ class TorchEvaluator:
                 self.forward(planes, policy)
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # other threads evaluate meanwhile
             logits, values = self.forward(planes, policy)
         return Graph(planes, logits, values, graph)
