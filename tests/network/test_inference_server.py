@@ -76,7 +76,7 @@ def test_questions_gather_into_batches(tmp_path: Path) -> None:
         connection.send(("evaluate", "Top", features, legal.actions, legal.offsets))
     waiting = server.gather()
     assert [len(q.features) for q in waiting["Top"]] == [1, 2, 3]
-    server.answer("Top", waiting["Top"])
+    server.answer("Top", waiting["Top"])()
     assert (server.batches, server.rows) == (1, 6)
     assert [len(connection.recv()[1]) for connection in connections] == [1, 2, 3]
     connections[0].close()
@@ -102,17 +102,13 @@ def test_a_batch_is_of_one_headset_and_no_longer_than_it_may_be() -> None:
     assert taken == [("Top", [half, half]), ("All", [MOST_ROWS + 1]), ("Top", [1, 2]), ("All", [1])]
 
 
-def test_several_workers_answer_as_one_does(tmp_path: Path) -> None:
-    stop = threading.Event()
-    server = InferenceServer(tmp_path / "socket", loader(None, "cpu", 1), workers=3)
-    thread = threading.Thread(target=server.serve, args=(stop.is_set,))
-    thread.start()
+def test_batches_under_way_do_not_mix(address: str) -> None:
     alone = policy_evaluator(None, "cpu", "Top")
     questions = {rows: question(rows) for rows in range(1, 9)}
     expected = {rows: alone.evaluate(*asked, False) for rows, asked in questions.items()}
 
     def game(first: int) -> None:
-        evaluator = RemoteEvaluator(server.address, "Top", "Top")
+        evaluator = RemoteEvaluator(address, "Top", "Top")
         for i in range(20):
             rows = 1 + (first + i) % 8
             priors, values = evaluator.evaluate(*questions[rows], False)
@@ -121,8 +117,6 @@ def test_several_workers_answer_as_one_does(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(8) as games:
         list(games.map(game, range(8)))
-    stop.set()
-    thread.join()
 
 
 def test_a_bad_question_harms_its_asker_alone(address: str) -> None:
@@ -148,7 +142,7 @@ def test_a_bad_question_does_not_spoil_the_batch(tmp_path: Path) -> None:
         bad = rows == 1  # an action that there is not
         connection.send(("evaluate", "Top", features, legal.actions + 10_000 * bad, legal.offsets))
     for headset, questions in server.gather().items():
-        server.answer(headset, questions)
+        server.answer(headset, questions)()
     good, spoilt, other = (connection.recv() for connection in connections)
     assert len(good[1]) == 2 and len(other[1]) == 3 and isinstance(spoilt, str)
     server.serve(lambda: True)

@@ -5,8 +5,8 @@ while a batch is evaluated make up the next one: the more games, the larger the 
 weights while it serves, as training does that plays with what it learns.
 
 A request is (headset, features, legal actions, their offsets); a reply is (priors, values), or the text of an error.
-One thread reads requests; others evaluate and reply, two of them on a GPU, so that one batch is prepared while another
-is computed. A connection has one request at a time, so replies need no numbers.
+One thread reads requests, another evaluates them. A GPU is given the next batch before the answers to the last are
+sent, so that it need not wait. A connection has one request at a time, so replies need no numbers.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import selectors
 import signal
 import socket
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -30,7 +31,6 @@ from penumbra.network import SCHEME
 from penumbra.network.weights import WeightsError
 
 MOST_ROWS = 2048  # of one batch
-GPU_WORKERS = 2  # threads that evaluate on a GPU
 EvaluatorOf = Callable[[str], Evaluator]  # by the headset whose policy is asked for
 
 
@@ -56,10 +56,12 @@ class Waiting:
                 self.requests.setdefault(headset, []).extend(some)
             self.changed.notify_all()
 
-    def take(self) -> tuple[str, list[Request]] | None:
-        """The next batch, of at most `MOST_ROWS` unless one request has more; None once there will be no other."""
+    def take(self, wait: bool = True) -> tuple[str, list[Request]] | None:
+        """The next batch, of at most `MOST_ROWS` unless one request has more; None if there is none now, or with `wait`
+        if there will be no other."""
         with self.changed:
-            self.changed.wait_for(lambda: self.requests or self.closed)
+            if wait:
+                self.changed.wait_for(lambda: self.requests or self.closed)
             if not self.requests:
                 return None
             headset, requests = next(iter(self.requests.items()))
@@ -79,18 +81,13 @@ class Waiting:
 class InferenceServer:
     """Serves requests until it is stopped."""
 
-    def __init__(
-        self,
-        address: str | Path,
-        load: Callable[[str | None], tuple[tuple[str, ...], EvaluatorOf]],
-        workers: int = 1,
-    ) -> None:
+    def __init__(self, address: str | Path, load: Callable[[str | None], tuple[tuple[str, ...], EvaluatorOf]]) -> None:
         self.address = str(address)
         self.load = load
         self.headsets, self.evaluator_of = load(None)
-        self.of_thread = threading.local()  # evaluators by headset, and what made them
+        self.evaluators: dict[str, Evaluator] = {}
+        self.made_by = self.evaluator_of  # what made them
         self.waiting = Waiting()
-        self.workers = [threading.Thread(target=self.work, daemon=True) for _ in range(workers)]
         self.batches = self.rows = 0
         _make_room(Path(address))
         self.listener = socket.socket(socket.AF_UNIX)
@@ -100,22 +97,26 @@ class InferenceServer:
         self.selector.register(self.listener, selectors.EVENT_READ)
 
     def serve(self, stopped: Callable[[], bool] = lambda: False) -> None:
-        for worker in self.workers:
-            worker.start()
+        worker = threading.Thread(target=self.work, daemon=True)
+        worker.start()
         try:
             while not stopped():
                 self.waiting.add(self.gather())
         finally:
             self.waiting.close()
-            for worker in self.workers:
-                worker.join()
+            worker.join()
             self.selector.close()
             self.listener.close()
             Path(self.address).unlink(missing_ok=True)
 
     def work(self) -> None:
-        while (batch := self.waiting.take()) is not None:
-            self.answer(*batch)
+        """Starts each batch before the answers to the one before are sent."""
+        under_way: deque[Callable[[], None]] = deque()
+        while (batch := self.waiting.take(wait=not under_way)) is not None or under_way:
+            if batch is not None:
+                under_way.append(self.answer(*batch))
+            if batch is None or len(under_way) > 1:
+                under_way.popleft()()
 
     def gather(self) -> dict[str, list[Request]]:
         """All requests that have arrived, by headset."""
@@ -149,45 +150,65 @@ class InferenceServer:
             return self.headsets
         return f"there is no request {kind!r}"
 
-    def answer(self, headset: str, requests: list[Request]) -> None:
-        """Evaluates the requests as one batch and sends the replies."""
-        for request, reply in zip(requests, self.replies(headset, requests), strict=True):
-            with contextlib.suppress(OSError):
-                request.connection.send(reply)
+    def answer(self, headset: str, requests: list[Request]) -> Callable[[], None]:
+        """Starts to evaluate the requests as one batch; what comes back sends the replies."""
+        replies = self.replies(headset, requests)
 
-    def replies(self, headset: str, requests: list[Request]) -> list[Any]:
+        def send() -> None:
+            for request, reply in zip(requests, replies(), strict=True):
+                with contextlib.suppress(OSError):
+                    request.connection.send(reply)
+
+        return send
+
+    def replies(self, headset: str, requests: list[Request]) -> Callable[[], list[Any]]:
         """Replies, or an error message for a request that cannot be served; the others of its batch are."""
+        started: list[Callable[[], list[Any]]] = []
         try:
-            return list(self.evaluate(headset, requests))
+            started.append(self.evaluate(headset, requests))
         except Exception as error:
             if len(requests) == 1:
-                return [f"{type(error).__name__}: {error}"]
-        return [reply for request in requests for reply in self.replies(headset, [request])]
+                message = f"{type(error).__name__}: {error}"
+                return lambda: [message]
+            started += [self.replies(headset, [request]) for request in requests]
+        return lambda: [reply for finish in started for reply in finish()]
 
-    def evaluator(self, headset: str) -> Evaluator:
-        """This thread's own: evaluators on a GPU keep their input and output in one place."""
-        of_thread, made_by = self.of_thread, self.evaluator_of
-        if getattr(of_thread, "made_by", None) is not made_by:
-            of_thread.made_by, of_thread.evaluators = made_by, {}
-        if headset not in of_thread.evaluators:
-            of_thread.evaluators[headset] = made_by(headset)
-        evaluator: Evaluator = of_thread.evaluators[headset]
-        return evaluator
-
-    def evaluate(self, headset: str, requests: list[Request]) -> list[tuple[Floats, Floats]]:
+    def evaluate(self, headset: str, requests: list[Request]) -> Callable[[], list[tuple[Floats, Floats]]]:
         features = np.concatenate([request.features for request in requests])
         counts = np.concatenate([np.diff(request.legal.offsets) for request in requests])
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         actions = np.concatenate([request.legal.actions for request in requests])
-        priors, values = self.evaluator(headset).evaluate(features, Legal(actions, offsets), False)
+        finish = started(self.evaluator(headset), features, Legal(actions, offsets))
         self.batches += 1
         self.rows += len(features)
-        ends = np.cumsum([len(request.features) for request in requests])
-        answers, first = [], 0
-        for end in ends.tolist():
-            answers.append((priors[offsets[first] : offsets[end]], values[first:end]))
-            first = end
+
+        def answers() -> list[tuple[Floats, Floats]]:
+            priors, values = finish()
+            ends = np.cumsum([len(request.features) for request in requests]).tolist()
+            firsts = [0, *ends[:-1]]
+            return [
+                (priors[offsets[first] : offsets[end]], values[first:end])
+                for first, end in zip(firsts, ends, strict=True)
+            ]
+
         return answers
+
+    def evaluator(self, headset: str) -> Evaluator:
+        if self.made_by is not self.evaluator_of:  # other weights have been loaded
+            self.made_by, self.evaluators = self.evaluator_of, {}
+        if headset not in self.evaluators:
+            self.evaluators[headset] = self.made_by(headset)
+        return self.evaluators[headset]
+
+
+def started(evaluator: Evaluator, features: Features, legal: Legal) -> Callable[[], tuple[Floats, Floats]]:
+    """What waits for the evaluation, which a GPU does meanwhile; other evaluators have done it."""
+    start = getattr(evaluator, "start", None)
+    if start is not None:
+        finish: Callable[[], tuple[Floats, Floats]] = start(features, legal, False)
+        return finish
+    answer = evaluator.evaluate(features, legal, False)
+    return lambda: answer
 
 
 def _make_room(path: Path) -> None:
@@ -255,14 +276,13 @@ def load_at(address: str, weights: str | Path) -> None:
 
 def serve(address: str, weights: str | None, device: str, threads: int, parent: int | None = None) -> None:
     """Answers until it is told to terminate, or the process `parent` has ended."""
-    from penumbra.network.loading import choose_device, loader
+    from penumbra.network.loading import loader
 
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     if parent is not None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    workers = GPU_WORKERS if choose_device(device) == "cuda" else 1
-    InferenceServer(address, loader(weights, device, threads), workers).serve(
+    InferenceServer(address, loader(weights, device, threads)).serve(
         lambda: stop.is_set() or (parent is not None and os.getppid() != parent)
     )
 

@@ -7,9 +7,12 @@ one launch.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -45,18 +48,22 @@ class TorchEvaluator:
         self.graphs: dict[tuple[int, str], Graph] = {}
 
     def evaluate(self, features: Features, legal: Legal, opponent: bool) -> tuple[Floats, Floats]:
+        return self.start(features, legal, opponent)()
+
+    def start(self, features: Features, legal: Legal, opponent: bool) -> Callable[[], tuple[Floats, Floats]]:
+        """Sets the device to work, without waiting for it; what comes back waits. Work is done in the order given."""
         rows = len(features)
         with torch.inference_mode():
             graph = self.graph_for(rows, self.opponent if opponent else self.policy)
-            graph.planes[:rows].copy_(torch.from_numpy(features.view(np.int64)), non_blocking=True)
+            graph.planes[:rows].copy_(self.on_its_way(features.view(np.int64)), non_blocking=True)
             if graph.graph is None:
                 graph.logits, graph.values = self.forward(
                     graph.planes[:rows], self.opponent if opponent else self.policy
                 )
             else:
                 graph.graph.replay()
-            counts = torch.from_numpy(np.diff(legal.offsets)).to(self.device, non_blocking=True)
-            actions = torch.from_numpy(legal.actions).to(self.device, non_blocking=True).long()
+            counts = self.on_its_way(np.diff(legal.offsets)).to(self.device, non_blocking=True)
+            actions = self.on_its_way(legal.actions).to(self.device, non_blocking=True).long()
             row = torch.repeat_interleave(
                 torch.arange(rows, device=self.device), counts, output_size=len(legal.actions)
             )
@@ -64,8 +71,25 @@ class TorchEvaluator:
             most = torch.full((rows,), -torch.inf, device=self.device).scatter_reduce_(0, row, logits, "amax")
             weights = torch.exp(logits - most[row])
             total = torch.zeros(rows, device=self.device).index_add_(0, row, weights)
-            both = torch.cat([weights / total[row], graph.values[:rows].float()]).cpu().numpy()
-        return both[: len(legal.actions)], both[len(legal.actions) :]
+            both = torch.cat([weights / total[row], graph.values[:rows].float()])
+            done = None
+            if self.device.type == "cuda":
+                both = torch.empty(both.shape, pin_memory=True).copy_(both, non_blocking=True)
+                done = torch.cuda.Event()
+                done.record()
+
+        def finish() -> tuple[Floats, Floats]:
+            if done is not None:
+                done.synchronize()
+            answer = both.numpy()
+            return answer[: len(legal.actions)], answer[len(legal.actions) :]
+
+        return finish
+
+    def on_its_way(self, array: npt.NDArray[Any]) -> Tensor:
+        """In memory from which the device takes it while we go on."""
+        tensor = torch.from_numpy(np.ascontiguousarray(array))
+        return tensor.pin_memory() if self.device.type == "cuda" else tensor
 
     def forward(self, planes: Tensor, policy: str) -> tuple[Tensor, Tensor]:
         x = self.network.tower(network_input(planes, self.dtype))
@@ -89,6 +113,6 @@ class TorchEvaluator:
                 self.forward(planes, policy)
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # other threads evaluate meanwhile
+        with torch.cuda.graph(graph):
             logits, values = self.forward(planes, policy)
         return Graph(planes, logits, values, graph)
