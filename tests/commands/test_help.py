@@ -104,7 +104,7 @@ def test_shells_can_complete(shell: str) -> None:
 
 def test_defaults_in_help_are_those_of_the_code() -> None:
     shown = {name: parameter.default for name, parameter in inspect.signature(improve.improve).parameters.items()}
-    renamed = {"milled": "population_weight"}
+    renamed = {"generated_weight": "population_weight"}
     for given in (Improvement, ImprovementRun):
         for field in fields(given):
             name = renamed.get(field.name, field.name)

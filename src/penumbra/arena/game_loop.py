@@ -2,8 +2,8 @@
 
 The clock is kept as reconchess keeps it in local games: it runs through all calls of a player's turn, the increment is
 added when the turn ends, and time is judged then, before anything else, so that an overrun which the increment makes
-good is forgiven. A foreign player that stays silent past that moment, and GRACE more, is not waited for. The record of
-a game lost by a fault shows a resignation, as reconchess' server would, or the time.
+good is forgiven. An isolated player that stays silent past that moment, and GRACE more, is not waited for. The record
+of a game lost by a fault shows a resignation, as reconchess' server would, or the time.
 
 The calls of a player's turn are those of `penumbra.players.player.Player`, in their order.
 """

@@ -74,7 +74,7 @@ def improve(
         learning_rate=learning_rate,
         batch=batch,
         epochs=epochs,
-        milled=population_weight,
+        generated_weight=population_weight,
         entropy=entropy,
         examples=ExampleSettings(cap=cap, settle=False),
         seed=seed,

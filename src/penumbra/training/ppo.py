@@ -80,7 +80,7 @@ class Improvement:
     anchoring: float = 0.5  # weight of imitation beside improvement
     teaching: float = 1.0  # weight of a teacher's policy at the beginning; none is left at half time
     averaging: float = 0.998  # what the running mean of the weights keeps of itself at each update
-    milled: int = 1  # how often a generated game counts beside one in bulk: there are far fewer
+    generated_weight: int = 1  # how often a generated game counts beside one in bulk: there are far fewer
     most_divergence: float = 0.05  # a round ends when the policy has moved so far from the one that played, untaught
     loss: LossWeights = field(default_factory=lambda: LossWeights(value=0.3))  # of imitation
     examples: ExampleSettings = field(default_factory=lambda: ExampleSettings(cap=500, settle=False))
@@ -341,7 +341,7 @@ class Improver:
                 played, games = self.bulk.round()
                 archive.add(NewGame(game, SOURCE) for game in games)
                 generated = new_games()
-                from_generated = [learner.steps_of(generated)] * learner.plan.milled if generated else []
+                from_generated = [learner.steps_of(generated)] * learner.plan.generated_weight if generated else []
                 everything = played.followed_by(*from_generated)
                 learner.games += len(games) + len(generated)
                 numbers = learner.learn(everything, self.anchors, 1 - spent / seconds)
