@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 import torch
 
+from penumbra.arena.population import read_population
+from penumbra.configs.shipped import find
 from penumbra.core import GameRecord
 from penumbra.games.archive import Archive
 from penumbra.network import weights as weights_file
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import Network, network_input, to_weights
 from penumbra.network.weights import Weights, WeightsError
+from penumbra.players.penumbra.configuration import from_table
 from penumbra.training.ppo import (
     HEADSET,
     MOST_CHANGE,
@@ -43,7 +46,7 @@ ply_limit = 20
 name = "Penumbra"
 kind = "penumbra:network"
 weight = 3.0
-settings = { nodes = 1, cap = 1000, device = "DEVICE", settings = { b = 1, choice = "proportional" } }
+settings = { policy = "Penumbra", nodes = 1, cap = 1000, device = "DEVICE", settings = { b = 1 } }
 [[player]]
 name = "Wild"
 kind = "random"
@@ -53,6 +56,13 @@ kind = "random"
 def tiny() -> Weights:
     torch.manual_seed(0)
     return to_weights(Network(Architecture(8, 2, ("All", "Top", "Wild"))), {"commit": "none"})
+
+
+def test_the_shipped_population_plays_the_headset_that_learns(tmp_path: Path) -> None:
+    path = tmp_path / "improve.toml"
+    path.write_text(find("improve").read_text().replace("DEVICE", "unix:socket"))
+    (learner,) = (member for member in read_population(path).members if member.name in OWN_PLAYERS)
+    assert from_table(learner.settings).policies() == (HEADSET,)
 
 
 def own_games(n: int = 12) -> list[GameRecord]:
