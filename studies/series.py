@@ -23,14 +23,15 @@ A series is a TOML file:
     path = "stocky_inference.py"  # a reconchess player, in a process of its own
 
 Games go round: every pairing gets its next game before any gets two more, until the time is up; each finished game is
-one line of the output, and a series goes on where it was stopped. Every worker has one thread, one game at a time and,
-where there are enough, a core of its own, so workers should be as many as there are free cores. With `--report` the
-scores, the reasons of the ends, and the health of beliefs are printed.
+one line of the output with its record (`GameRecord.from_bytes`, in base64), and a series goes on where it was stopped.
+Every worker has one thread, one game at a time and, where there are enough, a core of its own, so workers should be as
+many as there are free cores. With `--report` the scores, the reasons of the ends, and the health of beliefs are shown.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
 import itertools
 import json
 import logging
@@ -117,6 +118,7 @@ def play(job: dict[str, Any]) -> dict[str, Any]:
         "reason": outcome.reason,
         "detail": outcome.detail,
         "plies": len(outcome.record.moves),
+        "record": base64.b64encode(outcome.record.to_bytes()).decode(),
         "used": [round(s, 2) for s in outcome_used],
         "least": [round(s, 2) if math.isfinite(s) else None for s in least],
         "faults": [list(player.faults) for player in players],
