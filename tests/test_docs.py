@@ -2,10 +2,14 @@
 
 import importlib.util
 import re
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from penumbra.commands.main import app
 from penumbra.rbc.synopsis import PLANES
 from tests.support import ROOT
 
@@ -38,6 +42,23 @@ def test_every_page_is_linked(start: Path) -> None:
 def test_the_modules_that_a_page_runs_exist(page: Path) -> None:
     for module in re.findall(r"python -m ([\w.]+)", page.read_text()):
         assert importlib.util.find_spec(module), f"{name_of(page)}: {module}"
+
+
+@pytest.mark.parametrize("page", [page for page in WRITTEN if DIARY not in page.parents], ids=name_of)
+def test_the_commands_that_a_page_gives_exist_with_their_options(page: Path) -> None:
+    wrong = []
+    for words in command_lines(page):
+        command: Any = typer.main.get_command(app)
+        while words and hasattr(command, "commands") and re.fullmatch(r"[a-z-]+", words[0]):
+            name = words.pop(0)
+            if name not in command.commands:
+                wrong.append(name)
+                break
+            command = command.commands[name]
+        known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        given = {word.partition("=")[0] for word in words if re.fullmatch(r"--[a-z].*", word)}
+        wrong += [f"{command.name} {option}" for option in sorted(given - known - {"--help"})]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "```python" in page.read_text()], ids=name_of)
@@ -74,6 +95,18 @@ def links(page: Path) -> list[tuple[Path, str]]:
         if not re.match(r"[a-z]+:", target):
             file, _, anchor = target.partition("#")
             found.append(((page.parent / file).resolve() if file else page, anchor))
+    return found
+
+
+def command_lines(page: Path) -> list[list[str]]:
+    """What follows `penumbra` in each command line of a page, in its code alone."""
+    text = page.read_text().replace("\\\n", " ")
+    blocks = re.findall(r"```(?:sh)?\n(.*?)```", text, re.DOTALL)
+    spans = re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    found = []
+    for line in [line for block in blocks for line in block.splitlines()] + spans:
+        if match := re.match(r"(?:[A-Z_]+=\S+ )*(?:time )?(?:\S*/)?penumbra ([a-z-]+.*)", line.strip()):
+            found.append(shlex.split(match[1].split(" #")[0]))
     return found
 
 
