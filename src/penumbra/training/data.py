@@ -107,7 +107,7 @@ class Table:
         self.top = sorted(top)
         self.settings = settings
         self.device = torch.device(device)
-        most = sum(self._most_rows(record) for record in records)
+        most = sum(self._most_rows(record) for record in self.records)
         self.columns = {
             name: torch.empty((most, *shape), dtype=dtype, device=self.device)
             for name, (dtype, shape) in COLUMNS.items()

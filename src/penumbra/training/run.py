@@ -24,7 +24,7 @@ from penumbra.games.archive import Archive
 from penumbra.network import weights
 from penumbra.network.model import to_weights
 from penumbra.network.weights import WeightsError
-from penumbra.training.data import Table, Tally, top_players
+from penumbra.training.data import CHUNK, Table, Tally, top_players
 from penumbra.training.examples import split
 from penumbra.training.recipe import Recipe
 from penumbra.training.trainer import Log, Trainer
@@ -156,7 +156,9 @@ def about_going_on(before: Mapping[str, str], about: Mapping[str, str]) -> dict[
     return {**found, "players": json.dumps(players)}
 
 
-def fill(table: Table, on_the_fly: bool, stop: threading.Event, say: Callable[[str], None]) -> threading.Thread | None:
+def fill(
+    table: Table, on_the_fly: bool, stop: threading.Event, say: Callable[[str], None], chunk: int = CHUNK
+) -> threading.Thread | None:
     """Makes the examples; on the fly, in a thread, and returns as soon as there are some to start with."""
     began = last = time.monotonic()
     errors: list[BaseException] = []
@@ -169,12 +171,12 @@ def fill(table: Table, on_the_fly: bool, stop: threading.Event, say: Callable[[s
             say(f"examples of {tally.games:,} of {len(table.records):,} games, {rate:,.0f} a second")
 
     if not on_the_fly:
-        table.fill(progress, stop)
+        table.fill(progress, stop, chunk)
         return None
 
     def work() -> None:
         try:
-            table.fill(progress, stop)
+            table.fill(progress, stop, chunk)
         except BaseException as error:
             errors.append(error)
 
