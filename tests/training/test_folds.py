@@ -1,10 +1,10 @@
-"""Cross-validation by game: nothing leaks from a fold into what predicts it, and intervals know that games are alike."""
+"""Cross-validation by game: nothing leaks from a fold into what predicts it, and intervals are drawn by game."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,15 +86,13 @@ def test_a_fold_is_predicted_by_a_copy_that_has_not_learned_it_by_heart(
     training = Training(optimizer="adamw", learning_rate=0.02, batch=64, steps=60)
     loss = LossWeights(1, 0, 0, 0)
     recipe = Recipe(Architecture(), plans, training, loss, ExampleSettings(cap=100), any_size=True)
-    make = cross_validation.fill
 
-    def fill_at_random(table: Table, *rest: object) -> object:
-        filler = make(table, False, *rest[1:])  # type: ignore[arg-type]
+    def fill_at_random(table: Table, *rest: object) -> None:
+        table.fill()
         kept = table.tally.kept
         legal = (table.columns["legal"][:kept] >= 0).sum(1)
         random = torch.rand(kept, generator=torch.Generator().manual_seed(3))
         table.columns["target"][:kept] = (random * legal).to(torch.uint8)
-        return filler
 
     monkeypatch.setattr(cross_validation, "fill", fill_at_random)
     run = CrossValidation(weights, recipe, GAMES[:6], FOLDS, "cpu", limits=Limits(passes=1), say=lambda line: None)
@@ -118,6 +116,7 @@ def test_a_cross_validation_from_end_to_end(weights: Weights, recipe: Recipe) ->
     result = run.run()
     assert [row.name for row in result.rows] == ["All", "Wild", "Hasty"]
     everybody, wild, hasty = result.rows
+
     assert (everybody.games, everybody.seats, result.games, result.steps) == (12, 24, 12, 3)
     for row in result.rows:
         assert row.after is not None and set(row.after) == set(MEASURES)
@@ -143,7 +142,7 @@ def test_without_folds_nothing_is_learned(weights: Weights, recipe: Recipe) -> N
 
 def test_it_ends_in_time_with_figures_of_what_was_made(weights: Weights, recipe: Recipe) -> None:
     endless = replace(recipe, training=replace(recipe.training, steps=10**9))
-    limits = Limits(passes=1, ends=cross_validation.time.monotonic() + 1.0)
+    limits = Limits(passes=1, ends=time.monotonic() + 1.0)
     result = CrossValidation(weights, endless, GAMES, 2, "cpu", limits=limits, say=lambda line: None).run()
     assert result.steps > 0 and result.rows[0].after is not None
 
@@ -174,3 +173,15 @@ def test_intervals_are_drawn_by_game() -> None:
     some = np.arange(100) < 10
     assert shares(alike, some)["top1"].value == pytest.approx(hits[:10].mean() / 50)
     assert np.isnan(shares(alike, np.zeros(100, bool))["top1"].value)
+
+
+def test_values_learn_at_a_rate_of_their_own(weights: Weights, recipe: Recipe) -> None:
+    """At none they stay as they are, whatever the weight of their loss and whatever decays."""
+    still = replace(recipe, training=replace(recipe.training, value_rate=0.0, weight_decay=0.1))
+    run = CrossValidation(weights, still, GAMES[:4], 2, "cpu", say=lambda line: None)
+    before = {name: tensor.clone() for name, tensor in run.network.state_dict().items()}
+    run.run()
+    after = run.copies[0].network.state_dict()
+    changed = {name for name, tensor in after.items() if not torch.equal(tensor, before[name])}
+    assert "headsets.All.policy.weight" in changed
+    assert not any(".value." in name for name in changed)

@@ -92,12 +92,12 @@ class OtherFolds:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        for name, count in self._table.counts.items():
-            if count > self._seen[name]:
-                new = self._table.rows[name][self._seen[name] : count]
+        for name, made in self._table.counts.items():
+            if made > self._seen[name]:
+                new = self._table.rows[name][self._seen[name] : made]
                 games = self._table.columns["game"][new.long()].long()
                 self._rows[name] = torch.cat([self._rows[name], new[self._folds[games] != self._fold]])
-                self._seen[name] = count
+                self._seen[name] = made
         return {name: len(rows) for name, rows in self._rows.items()}
 
     def draw(self, headset: str, size: int, generator: torch.Generator | None) -> Batch:
@@ -230,9 +230,11 @@ class CrossValidation:
         rows = []
         for name, plan in self.recipe.plans.items():
             taken = np.stack([learns_from(plan, side, self.table.top) for side in names.T], axis=1)
-            rows.append(_row(name, own, taken, before[name], after and after[name]))
+            rows.append(_row(name, own, taken, before[name], None if after is None else after[name]))
             if plan.players == EVERYBODY and (known != own).any():
-                rows.append(_row(f"{name}, known accounts", known, taken, before[name], after and after[name]))
+                rows.append(
+                    _row(f"{name}, known accounts", known, taken, before[name], None if after is None else after[name])
+                )
         calibration = tuple(counts["All"].calibration() for counts in (before, after) if counts and "All" in counts)
         steps = self.copies[0].step if self.copies else 0
         games = int((before[rows[0].name].of[:, 0] > 0).sum())

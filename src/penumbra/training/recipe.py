@@ -85,6 +85,7 @@ class Training:
     learning_rate: NotNegative = 0.0005  # ε
     momentum: NotNegative = 0.0
     weight_decay: NotNegative = 0.0
+    value_rate: NotNegative = 1.0  # the learning rate of value heads, as a share of ε
     schedule: Literal["constant", "cosine"] = "constant"
     warm_up: Natural = 0  # steps over which the learning rate rises from nothing
     batch: Count = 256

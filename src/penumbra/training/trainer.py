@@ -26,6 +26,7 @@ from penumbra.training.loss import losses, total
 from penumbra.training.recipe import Recipe
 
 RECALIBRATION = 100  # batches of `All` from which the tower's statistics are taken before export
+SHARE = "share"  # of the learning rate, of a group of parameters
 Log = Callable[[dict[str, Any]], None]
 
 
@@ -63,7 +64,12 @@ class Trainer:
 
     def _make_optimizer(self) -> torch.optim.Optimizer:
         t = self.recipe.training
-        parameters = list(self.network.parameters())
+        parameters: list[Any] = list(self.network.parameters())
+        if t.value_rate != 1:  # not by a weight of the loss, which is nothing to AdamW where no other loss moves these
+            named = list(self.network.named_parameters())
+            groups = {1.0: [p for name, p in named if ".value." not in name]}
+            groups[t.value_rate] = [p for name, p in named if ".value." in name]
+            parameters = [{"params": group, SHARE: share} for share, group in groups.items()]
         if t.optimizer == "adamw":
             return torch.optim.AdamW(parameters, t.learning_rate, weight_decay=t.weight_decay)
         return torch.optim.SGD(parameters, t.learning_rate, t.momentum, weight_decay=t.weight_decay)
@@ -86,7 +92,7 @@ class Trainer:
         odds = torch.tensor([float(plans[name].weight) for name in names])
         name = names[int(torch.multinomial(odds, 1, generator=self.choices))]
         for group in self.optimizer.param_groups:
-            group["lr"] = self.learning_rate()
+            group["lr"] = self.learning_rate() * group.get(SHARE, 1.0)
         parts = self.update(rows.draw(name, t.batch, self.draws), name)
         self.step += 1
         return name, parts

@@ -25,7 +25,11 @@ def show(result: Result) -> None:
     print(f"{'player':<{width}} {'seats':>6} {'examples':>9}  {'':<6}" + "".join(f"  {w:<22}" for w in SHOWN.values()))
     for row in result.rows:
         paper = _paper().get(row.name)
-        lines = {"before": _cells(row.before), "after": row.after and _cells(row.after), "paper": paper and _cells(paper)}
+        lines = {
+            "before": _cells(row.before),
+            "after": row.after and _cells(row.after),
+            "paper": paper and _cells(paper),
+        }
         mark = "*" if row.seats < FEW else " "
         start = f"{row.name:<{width}}{mark}{row.seats:>6,} {row.examples:>9,}  "
         for word, cells in lines.items():
