@@ -39,7 +39,7 @@ from tests.support.processes import run_penumbra, run_python
 
 POPULATIONS = ("population", "variants")
 TOURNAMENTS = ("gauntlet", "tournament")
-RECIPES = ("full", "heads", "lite", "paper", "searched")
+RECIPES = ("full", "heads", "lite", "paper", "real", "searched")
 
 
 @dataclass(frozen=True)

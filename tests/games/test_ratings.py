@@ -12,7 +12,7 @@ import pytest
 
 from penumbra.core import GameRecord
 from penumbra.games.archive import Archive, NewGame, results_of
-from penumbra.games.ratings import SCALE, Result, rate
+from penumbra.games.ratings import SCALE, Result, largest_part, rate
 from tests.support.command_line import penumbra
 from tests.support.evidence import scale
 
@@ -45,6 +45,16 @@ def test_known_strengths_are_found_again() -> None:
         assert rating.margin < 8
     assert ratings.advantage == pytest.approx(35, abs=3)
     assert ratings.games == 20_000 * 30
+
+
+def test_the_largest_part_is_the_one_with_the_most_games() -> None:
+    """Not the one with the most players."""
+    many = [("A", "B", True, 1), ("B", "C", None, 1), ("D", "C", False, 1)]
+    few = [("X", "Y", True, 3), ("Y", "X", False, 2), ("X", "X", True, 9)]
+    part, outside = largest_part([*many, *few])
+    assert part == few and outside == ["A", "B", "C", "D"]
+    assert [rating.name for rating in rate(part).players] == ["X", "Y"]
+    assert largest_part(many) == (many, [])
 
 
 def test_draws_are_part_of_the_model() -> None:

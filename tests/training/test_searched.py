@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from penumbra.arena.population import Member, Population
 from penumbra.games.archive import Archive
 from penumbra.games.visits import Searched, pack, unpack
 from penumbra.network import weights as weights_file
+from penumbra.network.architecture import Architecture
+from penumbra.network.model import Network, to_weights
 from penumbra.network.weights import WeightsError
 from penumbra.training import run as training
 from penumbra.training.data import Table, visit_shares
@@ -122,3 +125,28 @@ def test_the_whole_way_from_searched_games(tmp_path: Path, recipe: Recipe) -> No
     soft = (table.columns["shares"][: table.tally.kept].float().amax(dim=1) < 1).sum()
     assert 0 < soft <= 2 * steps
     assert evaluate(trainer.network, table, 100).examples.sum() > 0
+
+
+def test_a_recipe_without_a_network_goes_on_from_weights_of_any_size(tmp_path: Path) -> None:
+    """Without auxiliary heads, with headsets that the recipe does not train, and with one that the weights lack."""
+    torch.manual_seed(2)
+    given = to_weights(Network(Architecture(8, 1, ("All", "Penumbra")), auxiliary=False), {"players": '{"All": "top"}'})
+    weights_file.save(given, tmp_path / "start.safetensors")
+    recipe = tmp_path / "on.toml"
+    recipe.write_text(
+        "[training]\noptimizer = 'adamw'\nbatch = 8\nsteps = 2\n[loss]\nsoon = 0.0\npieces = 0.0\n[examples]\ncap = 100\n"
+        "[headsets.All]\nplayers = 'all'\nweight = 0\nmultiplicity = 1\nstop_gradient = true\n"
+        "[headsets.Trout]\nmultiplicity = 1\nstop_gradient = true\n"
+    )
+    archive, start = make_archive(tmp_path / "games.db"), tmp_path / "start.safetensors"
+    out = ("--out", tmp_path / "run", "--device", "cpu", "--all-games")
+    said = penumbra("train", recipe, "--archive", archive, "--start", start, *out)
+    assert said.returncode == 0, said.stderr
+    assert "40 games to learn from" in said.stdout
+    after = weights_file.load(tmp_path / "run" / "weights.safetensors")
+    assert after.architecture == Architecture(8, 1, ("All", "Penumbra", "Trout"))
+    assert json.loads(after.about["players"]) == {"All": "all", "Trout": ["Trout"]}
+    before = weights_file.load(start)
+    assert all(np.array_equal(tensor, after.tensors[name]) for name, tensor in before.tensors.items())
+    copied = {name.replace("Trout", "All"): after.tensors[name] for name in after.tensors if ".Trout." in name}
+    assert any(not np.array_equal(tensor, before.tensors[name]) for name, tensor in copied.items())

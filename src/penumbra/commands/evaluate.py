@@ -2,28 +2,82 @@
 
 from __future__ import annotations
 
+import json
+import math
+import random
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penumbra.commands.options import VALIDATION_EXAMPLES, Archives, Cap, Device, WeightsFile, examples
+from penumbra.commands.errors import complain
+from penumbra.commands.options import MINUTES, VALIDATION_EXAMPLES, ArchivesIfAny, Device, WeightsFile, examples
 
 if TYPE_CHECKING:
+    from penumbra.core import GameRecord
     from penumbra.training.evaluation import Evaluation
 
-EXAMPLES = examples("penumbra evaluate runs/lite/weights.safetensors --archive games.db --cap 5000 --out tables")
+EXAMPLES = examples(
+    "penumbra evaluate runs/lite/weights.safetensors --archive games.db --cap 5000 --out tables",
+    "penumbra evaluate full.safetensors --games server.jsonl.gz --folds 5 --minutes 8 --json real.json",
+)
 
 
 def evaluate(
     weights: WeightsFile,
-    archive: Archives,
-    out: Annotated[Path | None, typer.Option(help="A folder to write the tables to, as CSV.")] = None,
+    archive: ArchivesIfAny = None,
+    games: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Games of real players: an archive, or games as reconchess writes them; may be repeated.",
+        ),
+    ] = None,
+    folds: Annotated[
+        int, typer.Option(min=0, help="With --games: cross-validate in so many folds; 0: predict without learning.")
+    ] = 5,
+    recipe: Annotated[
+        Path, typer.Option(help="With --games: how to learn, as for `penumbra train`; also which headsets are judged.")
+    ] = Path("real"),
+    passes: Annotated[
+        int, typer.Option(min=1, help="With --games: make the examples so many times, each with draws of its own.")
+    ] = 4,
+    minutes: Annotated[float, typer.Option(min=0.1, help=f"With --games: {MINUTES}")] = math.inf,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="With --games: a file to write the figures to.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="With --archive alone: a folder for the tables, as CSV.")] = None,
     device: Device = "auto",
-    cap: Cap = 1_000_000,
+    cap: Annotated[
+        int | None,
+        typer.Option(
+            min=10,
+            help="Track at most so many states for each player; beyond it, a random draw of them.",
+            show_default="1000000; with --games, as the recipe says",
+        ),
+    ] = None,
     validation_examples: Annotated[int, typer.Option(min=1, help=VALIDATION_EXAMPLES)] = 100_000,
 ) -> None:
-    """Say how well a network predicts the games kept for validation: the paper's Table 1 and its cross tables."""
+    """Say how well a network predicts games that it has not learned from: the paper's Table 1.
+
+    With --archive alone: the games kept for validation, and the cross tables. With --games: real players, before and
+    after learning from them by a recipe. The games are dealt into folds, and each is predicted by a copy of the network
+    that learned from the other folds only; games of an --archive, as many as there are real ones, are learned from as
+    well and not predicted.
+    """
+    if games:
+        _cross_validate(weights, games, archive or [], folds, recipe, passes, minutes, json_file, device, cap)
+    elif archive:
+        _validate(weights, archive, out, device, cap or 1_000_000, validation_examples)
+    else:
+        raise ValueError("nothing to predict: give --archive, or --games of real players")
+
+
+def _validate(
+    weights: Path, archive: list[Path], out: Path | None, device: str, cap: int, validation_examples: int
+) -> None:
     from penumbra.network import weights as files
     from penumbra.network.loading import choose_device
     from penumbra.network.model import from_weights
@@ -40,6 +94,75 @@ def evaluate(
     if out is not None:
         result.save(out)
     show(result)
+
+
+def _cross_validate(
+    weights: Path,
+    games: list[Path],
+    archives: list[Path],
+    folds: int,
+    recipe: Path,
+    passes: int,
+    minutes: float,
+    json_file: Path | None,
+    device: str,
+    cap: int | None,
+) -> None:
+    from penumbra.commands.terminal import predictions
+    from penumbra.games.ratings import largest_part
+    from penumbra.network import weights as files
+    from penumbra.network.loading import choose_device
+    from penumbra.training.data import results_between
+    from penumbra.training.folds import CrossValidation, Limits
+    from penumbra.training.recipe import read_recipe
+    from penumbra.training.run import check_device, read_games
+
+    ends = time.monotonic() + 60 * minutes
+    where = choose_device(device)
+    check_device(where)
+    if json_file is not None and not json_file.absolute().parent.is_dir():
+        raise ValueError(f"{json_file}: there is no folder {json_file.absolute().parent}")
+    read = read_recipe(recipe)
+    if cap is not None:
+        read = replace(read, examples=replace(read.examples, cap=cap))
+    records = _real_games(games)
+    extra = read_games(archives) if archives else []
+    extra = random.Random(0).sample(extra, min(len(extra), len(records)))
+    _, unrated = largest_part(results_between(records))
+    print(f"{len(records):,} games; {folds} folds" if folds else f"{len(records):,} games")
+    if unrated:
+        shown = ", ".join(unrated[:5]) + (", …" if len(unrated) > 5 else "")
+        print(f"not rated, since no games connect them with the others: {len(unrated)} accounts ({shown})")
+    given = files.load(weights)
+    try:
+        whole = CrossValidation(given, read, records, folds, where, extra=extra, limits=Limits(passes, ends))
+    except files.WeightsError as error:
+        raise files.WeightsError(f"{weights}: {error}") from None
+    result = whole.run()
+    print(f"{result.examples}; {result.steps:,} steps of each network; Top: {', '.join(result.top)}")
+    if json_file is not None:
+        about = {"weights": str(weights), "recipe": str(recipe), "files": [str(file) for file in games], "folds": folds}
+        seconds = {"seconds": round(time.monotonic() - whole.began, 1)}
+        json_file.write_text(json.dumps({**about, **seconds, **predictions.as_data(result)}, indent=1) + "\n")
+    predictions.show(result)
+
+
+def _real_games(files: list[Path]) -> list[GameRecord]:
+    """The games of archives and of files of reconchess, each once; what is broken is told and left out."""
+    from penumbra.games.archive import is_archive
+    from penumbra.training.run import read_games
+
+    archives = [file for file in files if is_archive(file)]
+    others = [file for file in files if file not in archives]
+    records = {record.hash: record for record in read_games(archives)} if archives else {}
+    if others:
+        from penumbra.interop import game_files
+
+        for file in game_files.find_files(others):
+            records.update((record.hash, record) for record in game_files.read_games(file, complain))
+    if not records:
+        raise ValueError(f"{', '.join(map(str, files))}: no games")
+    return list(records.values())
 
 
 def show(result: Evaluation) -> None:

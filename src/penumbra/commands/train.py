@@ -49,6 +49,9 @@ def train(
     validation_examples: Annotated[
         int, typer.Option(min=0, help=f"{VALIDATION_EXAMPLES} 0: do not judge them.")
     ] = 100_000,
+    all_games: Annotated[
+        bool, typer.Option("--all-games", help="Learn from the games kept for validation too; nothing is judged then.")
+    ] = False,
     saliency: Annotated[
         int, typer.Option(min=0, help="Measure every so many steps which planes the network looks at; 0: never.")
     ] = 0,
@@ -92,8 +95,9 @@ def train(
                     start=start,
                     searched=searched,
                     watch=watch,
+                    everything=all_games,
                 )
-            if run.is_first() and validation_examples:
+            if run.is_first() and validation_examples and not all_games:
                 written = weights.load(folder / "weights.safetensors")  # in half precision, as it will be used
                 result = evaluation.evaluate(from_weights(written).to(where), validation(), validation_examples)
                 result.save(folder / "evaluation")

@@ -482,6 +482,15 @@ def is_validation(record: GameRecord) -> bool:
     return record.hash % VALIDATION_SHARE == 0
 
 
+def is_archive(path: Path) -> bool:
+    """Whether a file is an SQLite one, as archives are."""
+    try:
+        with path.open("rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
+
+
 def results_of(paths: Sequence[Path]) -> list[tuple[str, str, bool | None, int]]:
     """The results of several archives; a game that is in more than one counts once."""
     games: dict[int, tuple[str, str, bool | None, int]] = {}

@@ -118,6 +118,17 @@ def rate(
     )
 
 
+def largest_part(results: Iterable[Result]) -> tuple[list[Result], list[str]]:
+    """(the results of the part with the most games whose players some games connect, the players outside it)."""
+    results = list(results)
+    league = _gather(results)
+    group = _groups(league)
+    games = np.zeros(len(group))
+    np.add.at(games, group[league.white], league.won + league.lost + league.drawn)
+    inside = {league.names[i] for i in np.flatnonzero(group == games.argmax())}
+    return [result for result in results if result[0] in inside], [n for n in league.names if n not in inside]
+
+
 def parse_anchor(text: str | None, elo: float = AVERAGE) -> tuple[str | None, float]:
     """`NAME=ELO` or `NAME`, whose rating is then `elo`."""
     name, equals, number = (text or "").rpartition("=")
@@ -145,10 +156,16 @@ def _gather(results: Iterable[Result]) -> _League:
     return _League(names, sides[:, 0], sides[:, 1], sums[:, 0], sums[:, 1], sums[:, 2])
 
 
-def _check_connected(league: _League) -> None:
+def _groups(league: _League) -> NDArray[np.int64]:
+    """int64[n]: equal for players whom games connect."""
     group = np.arange(len(league.names))
     for white, black in zip(league.white, league.black, strict=True):
         group[group == group[white]] = group[black]
+    return group
+
+
+def _check_connected(league: _League) -> None:
+    group = _groups(league)
     apart = [[league.names[i] for i in np.flatnonzero(group == g)] for g in dict.fromkeys(group.tolist())]
     if len(apart) > 1:
         groups = "; ".join(", ".join(names) for names in apart)

@@ -29,9 +29,9 @@ class Heads:
 
     policy: Tensor  # [B, 4161] logits
     value: Tensor  # [B]
-    soon_win: Tensor  # [B] logits
-    soon_lose: Tensor  # [B] logits
-    pieces: Tensor  # [B, 12, 18] logits
+    soon_win: Tensor | None = None  # [B] logits; None, like the two below, without auxiliary heads
+    soon_lose: Tensor | None = None  # [B] logits
+    pieces: Tensor | None = None  # [B, 12, 18] logits
 
 
 def unpack(planes: Tensor, dtype: torch.dtype) -> Tensor:
@@ -90,7 +90,7 @@ class Dense(nn.Module):
 
 
 class Headset(nn.Module):
-    """One player's policy and chances; without its auxiliary heads it cannot be trained, only played."""
+    """One player's policy and chances; the auxiliary heads may be missing."""
 
     def __init__(self, width: int, auxiliary: bool = True) -> None:
         super().__init__()
@@ -98,6 +98,7 @@ class Headset(nn.Module):
         self.policy = nn.Conv2d(width, 65, 1)
         self.pass_move = Dense(width, 4, 64)
         self.value = Dense(width, 8, 256)
+        self.auxiliary = auxiliary
         if not auxiliary:
             return
         self.soon_win = Dense(width, 4, 256)
@@ -123,6 +124,8 @@ class Headset(nn.Module):
         return self.policy_logits(x), torch.tanh(self.value(x))
 
     def forward(self, x: Tensor) -> Heads:
+        if not self.auxiliary:
+            return Heads(*self.predict(x))
         pieces = self.pieces(x).mean(dim=(2, 3)).view(-1, PIECE_KINDS, PIECE_COUNTS)
         return Heads(*self.predict(x), self.soon_win(x), self.soon_lose(x), pieces)
 

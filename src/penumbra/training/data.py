@@ -1,6 +1,7 @@
 """Examples on the device that trains: made once from games, then drawn from at random, headset by headset.
 
-A headset learns from the steps of the players that its plan names. Legal actions are padded to a fixed width, so that a
+A headset learns from the steps of the players that its plan names; accounts of the official server count as the players
+they belong to (see `penumbra.games.accounts`). Legal actions are padded to a fixed width, so that a
 batch is a gather. A table can be filled by another thread while it is drawn from. Of a step that was searched the
 policy learns the visits of the root (see `penumbra.games.visits`), of any other what was chosen.
 """
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from penumbra.core import GameRecord
-from penumbra.games.ratings import rate
+from penumbra.games.accounts import player_of
+from penumbra.games.ratings import Result, largest_part, rate
 from penumbra.games.visits import unpack
 from penumbra.rbc.actions import SENSES
 from penumbra.training.examples import Cleaned, Examples, ExampleSettings, clean, make_examples
@@ -48,6 +50,8 @@ COLUMNS = {  # of a table: as in a batch, but narrow
     "outcome": (torch.int8, ()),
     "soon": (torch.bool, (2,)),
     "pieces": (torch.uint8, (12,)),
+    "game": (torch.int32, ()),  # which of the table's records
+    "draw": (torch.uint8, ()),  # which of the draws of its step, from 0
 }
 
 
@@ -83,7 +87,8 @@ class Tally:
 class Table:
     """All examples of some games, on one device, and the rows that each headset learns from.
 
-    `records` are used in an order drawn by the seed, so that a table half filled is like a whole one.
+    `records` are used in an order drawn by the seed, so that a table half filled is like a whole one; in each of
+    several passes in an order of its own.
     """
 
     def __init__(
@@ -94,14 +99,15 @@ class Table:
         settings: ExampleSettings,
         device: str,
         searched: Mapping[int, bytes] | None = None,  # packed, by the game's hash
+        passes: int = 1,
     ) -> None:
-        order = np.random.default_rng(settings.seed).permutation(len(records))
-        self.records = [records[i] for i in order]
+        orders = np.random.default_rng(settings.seed)
+        self.records = [records[i] for _ in range(passes) for i in orders.permutation(len(records))]
         self.plans = plans
         self.top = sorted(top)
         self.settings = settings
         self.device = torch.device(device)
-        most = sum(self._most_rows(record) for record in records)
+        most = sum(self._most_rows(record) for record in self.records)
         self.columns = {
             name: torch.empty((most, *shape), dtype=dtype, device=self.device)
             for name, (dtype, shape) in COLUMNS.items()
@@ -116,18 +122,23 @@ class Table:
     def _most_rows(self, record: GameRecord) -> int:
         """A sense and a move at each ply, as often as the keenest headset wants."""
         plies = (len(record.moves) + 1) // 2  # of each player
-        return 2 * plies * sum(self._multiplicity(name) for name in (record.white_name, record.black_name))
+        return 2 * plies * sum(self._multiplicity(name) for name in seats(record))
 
     def _multiplicity(self, player: str) -> int:
         wanted = (p.multiplicity for p in self.plans.values() if learns_from(p, np.array([player]), self.top)[0])
         return max(wanted, default=0)
 
-    def fill(self, progress: Callable[[Tally], None] = lambda tally: None, stop: threading.Event | None = None) -> None:
-        """Makes the examples, some games at a time."""
-        for first in range(0, len(self.records), CHUNK):
+    def fill(
+        self,
+        progress: Callable[[Tally], None] = lambda tally: None,
+        stop: threading.Event | None = None,
+        chunk: int = CHUNK,
+    ) -> None:
+        """Makes the examples, `chunk` games at a time."""
+        for first in range(0, len(self.records), chunk):
             if stop is not None and stop.is_set():
                 return
-            self._add(self.records[first : first + CHUNK], first)
+            self._add(self.records[first : first + chunk], first)
             progress(self.tally)
 
     def _add(self, records: Sequence[GameRecord], first: int) -> None:
@@ -137,6 +148,7 @@ class Table:
         examples, chosen = self._wanted(fitting, records)
         start, stop = self.tally.kept, self.tally.kept + len(examples)
         columns = narrow_columns(examples)
+        columns["game"] += first
         if self.searched:
             columns["shares"] = torch.from_numpy(visit_shares(examples, records, self.searched))
         for name, value in columns.items():
@@ -190,6 +202,8 @@ def narrow_columns(examples: Examples) -> dict[str, Tensor]:
         "outcome": examples.outcomes,
         "soon": np.stack([examples.soon_won, examples.soon_lost], axis=1),
         "pieces": examples.piece_counts,
+        "game": examples.games,
+        "draw": examples.draws.astype(np.uint8),
     }
     return {name: torch.from_numpy(np.ascontiguousarray(column)) for name, column in columns.items()}
 
@@ -218,16 +232,25 @@ def visit_shares(
 
 
 def top_players(records: Iterable[GameRecord]) -> list[str]:
-    """The top third by rating."""
-    results = [(record.white_name, record.black_name, record.winner, 1) for record in records]
-    return [rating.name for rating in rate(results).players if rating.top]
+    """The top third by rating, of the largest part of the players that games connect."""
+    connected, _ = largest_part(results_between(records))
+    return [rating.name for rating in rate(connected).players if rating.top]
+
+
+def results_between(records: Iterable[GameRecord]) -> list[Result]:
+    """The result of each game."""
+    return [(*seats(record), record.winner, 1) for record in records]
+
+
+def seats(record: GameRecord) -> tuple[str, str]:
+    """(who played White, who played Black)."""
+    return player_of(record.white_name), player_of(record.black_name)
 
 
 def players_of(examples: Examples, records: Sequence[GameRecord]) -> NDArray[np.str_]:
     """Who acted in each row."""
-    white = np.array([record.white_name for record in records])[examples.games]
-    black = np.array([record.black_name for record in records])[examples.games]
-    return np.where(examples.players, white, black)
+    names = np.array([seats(record) for record in records])[examples.games]  # [N, 2]
+    return np.where(examples.players, names[:, 0], names[:, 1])
 
 
 def learns_from(plan: Plan, players: NDArray[np.str_], top: Sequence[str]) -> Mask:

@@ -91,7 +91,7 @@ def evaluate(network: Network, table: Table, most: int = 100_000, size: int = 20
                 for measure, counted in accuracies(logits, value, batch).items():
                     sums[measure][i] += counted
                 if name == "All" and headsets[i] == "All":
-                    bins += _calibration(value, batch)
+                    bins += calibration_bins(value, batch)
             examples[j] += len(batch.target)
             if examples[j] >= most:
                 break
@@ -117,7 +117,8 @@ def accuracies(logits: Tensor, value: Tensor, batch: Batch) -> dict[str, tuple[f
     }
 
 
-def _calibration(values: Tensor, batch: Batch) -> NDArray[np.float64]:
+def calibration_bins(values: Tensor, batch: Batch) -> NDArray[np.float64]:
+    """float64[BINS, 3]: decided examples, their values and their outcomes, summed by bins of the value."""
     decided = (batch.outcome != 0).cpu().numpy()
     value = values.float().cpu().numpy()[decided]
     outcome = batch.outcome.cpu().numpy()[decided]

@@ -18,14 +18,16 @@ def legal_logits(policy: Tensor, legal: Tensor) -> Tensor:
 
 
 def losses(heads: Heads, batch: Batch) -> dict[str, Tensor]:
-    """The loss of each head; a drawn game counts as 0 in the value."""
-    soon = torch.stack([heads.soon_win, heads.soon_lose], dim=1).float()
-    return {
+    """The loss of each head that is there; a drawn game counts as 0 in the value."""
+    parts = {
         "policy": policy_loss(heads.policy, batch),
         "value": F.mse_loss(heads.value.float(), batch.outcome),
-        "soon": F.binary_cross_entropy_with_logits(soon, batch.soon),
-        "pieces": F.cross_entropy(heads.pieces.float().flatten(0, 1), batch.pieces.flatten().clamp(max=17)),
     }
+    if heads.soon_win is not None and heads.soon_lose is not None and heads.pieces is not None:
+        soon = torch.stack([heads.soon_win, heads.soon_lose], dim=1).float()
+        parts["soon"] = F.binary_cross_entropy_with_logits(soon, batch.soon)
+        parts["pieces"] = F.cross_entropy(heads.pieces.float().flatten(0, 1), batch.pieces.flatten().clamp(max=17))
+    return parts
 
 
 def policy_loss(policy: Tensor, batch: Batch) -> Tensor:
@@ -38,9 +40,5 @@ def policy_loss(policy: Tensor, batch: Batch) -> Tensor:
 
 
 def total(parts: dict[str, Tensor], weights: LossWeights) -> Tensor:
-    return (
-        weights.policy * parts["policy"]
-        + weights.value * parts["value"]
-        + weights.soon * parts["soon"]
-        + weights.pieces * parts["pieces"]
-    )
+    weighted: Tensor = sum(getattr(weights, name) * part for name, part in parts.items())
+    return weighted

@@ -20,7 +20,8 @@
     multiplicity = 4       # examples made of each step, by different draws
     stop_gradient = false  # learns from the tower without teaching it
 
-Everything is checked before anything starts.
+A network that goes on from given weights has their size and headsets where the recipe has no [network]; a headset that
+only the recipe has starts as a copy of `All`. Everything is checked before anything starts.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from penumbra.configs.reader import (
 )
 from penumbra.configs.shipped import find
 from penumbra.network.architecture import Architecture
-from penumbra.network.weights import Weights
+from penumbra.network.weights import Weights, WeightsError
 from penumbra.training.examples import ExampleSettings
 
 EVERYBODY, THE_BEST = "all", "top"
@@ -71,6 +72,10 @@ class LossWeights:
     soon: NotNegative = 0.2
     pieces: NotNegative = 0.1
 
+    @property
+    def need_auxiliary_heads(self) -> bool:
+        return self.soon > 0 or self.pieces > 0
+
 
 @dataclass(frozen=True)
 class Training:
@@ -80,6 +85,7 @@ class Training:
     learning_rate: NotNegative = 0.0005  # ε
     momentum: NotNegative = 0.0
     weight_decay: NotNegative = 0.0
+    value_rate: NotNegative = 1.0  # the learning rate of value heads, as a share of ε
     schedule: Literal["constant", "cosine"] = "constant"
     warm_up: Natural = 0  # steps over which the learning rate rises from nothing
     batch: Count = 256
@@ -99,6 +105,19 @@ class Recipe:
     training: Training = field(default_factory=Training)
     loss: LossWeights = field(default_factory=LossWeights)
     examples: ExampleSettings = field(default_factory=ExampleSettings)
+    any_size: bool = False  # no [network]: weights to go on from may have any size and other headsets too
+
+    def going_on_from(self, weights: Weights) -> Recipe:
+        """The same for a network that begins with these weights; WeightsError where they do not fit."""
+        has = weights.architecture
+        if self.any_size:
+            new = tuple(name for name in self.plans if name not in has.headsets)
+            if new and "All" not in has.headsets:
+                raise WeightsError(f"has no headset All, of which the recipe's {', '.join(new)} would be copies")
+            return dataclasses.replace(self, architecture=dataclasses.replace(has, headsets=(*has.headsets, *new)))
+        if has != self.architecture:
+            raise WeightsError("is not a network of the recipe's size and headsets")
+        return self
 
 
 @dataclass(frozen=True)
@@ -106,7 +125,7 @@ class _File:
     """The tables of the file."""
 
     headsets: Mapping[str, Plan] = field(default_factory=dict)
-    network: Architecture = field(default_factory=Architecture)
+    network: Architecture | None = None
     training: Training = field(default_factory=Training)
     loss: LossWeights = field(default_factory=LossWeights)
     examples: ExampleSettings = field(default_factory=ExampleSettings)
@@ -126,11 +145,12 @@ def read_recipe(path_or_name: str | Path, **training: Any) -> Recipe:
             name: dataclasses.replace(plan, players=plan.players or (name,)) for name, plan in given.headsets.items()
         }
         return Recipe(
-            dataclasses.replace(given.network, headsets=tuple(plans)),
+            dataclasses.replace(given.network or Architecture(), headsets=tuple(plans)),
             plans,
             given.training,
             given.loss,
             dataclasses.replace(given.examples, multiplicity=max(plan.multiplicity for plan in plans.values())),
+            any_size=given.network is None,
         )
 
 

@@ -24,7 +24,7 @@ from penumbra.games.archive import Archive
 from penumbra.network import weights
 from penumbra.network.model import to_weights
 from penumbra.network.weights import WeightsError
-from penumbra.training.data import Table, Tally, top_players
+from penumbra.training.data import CHUNK, Table, Tally, top_players
 from penumbra.training.examples import split
 from penumbra.training.recipe import Recipe
 from penumbra.training.trainer import Log, Trainer
@@ -70,24 +70,21 @@ def train(
     searched: Mapping[int, bytes] | None = None,
     watch: Callable[[Trainer], None] = lambda trainer: None,
     log_every: int = LOG_EVERY,
+    everything: bool = False,
 ) -> tuple[Trainer, Table]:
     """Trains by a recipe on those of the games that are not for validation; the weights are in `out` in the end.
 
     `table`, of an earlier call with the same games and examples, saves making it again; `watch` is called after each
     logged step. It begins with the weights `start`, if they are given; `searched` is what was searched in the games.
+    With `everything` it learns from the games for validation too.
     """
     check_device(device)
     out.mkdir(parents=True, exist_ok=True)
-    training, _ = split(records)
+    training = records if everything else split(records)[0]
     stop = threading.Event()
     filler: threading.Thread | None = None
-    trainer = Trainer(recipe, device)
+    trainer = begin(recipe, device, start)
     checkpoint = out / "checkpoint.pt"
-    if start is not None:
-        try:
-            trainer.begin_from(weights.load(start))
-        except WeightsError as error:
-            raise WeightsError(f"{start}: {str(error).removeprefix(f'{start}: ')}") from None
     if checkpoint.exists():
         trainer.load(checkpoint)
         say(f"going on from step {trainer.step:,} of {checkpoint}")
@@ -134,14 +131,34 @@ def train(
             "commit": commit(),
         }
         if start is not None:
-            about = {**weights.load(start).about, **{f"then {name}": value for name, value in about.items()}}
-            about["players"] = about.pop("then players")
+            about = about_going_on(weights.load(start).about, about)
         weights.save(to_weights(trainer.network, about), out / "weights.safetensors")
         say(f"{out / 'weights.safetensors'}: {trainer.step:,} steps, {examples / PAPER_EXAMPLES:.1%} of the paper's")
     return trainer, table
 
 
-def fill(table: Table, on_the_fly: bool, stop: threading.Event, say: Callable[[str], None]) -> threading.Thread | None:
+def begin(recipe: Recipe, device: str, start: Path | None) -> Trainer:
+    """A trainer from random weights, or from those of a file."""
+    if start is None:
+        return Trainer(recipe, device)
+    given = weights.load(start)
+    try:
+        return Trainer(recipe, device, given)
+    except WeightsError as error:
+        raise WeightsError(f"{start}: {error}") from None
+
+
+def about_going_on(before: Mapping[str, str], about: Mapping[str, str]) -> dict[str, str]:
+    """The header of weights that went on from others; a headset that was not trained keeps its players."""
+    found = {**before, **{f"then {name}": value for name, value in about.items() if name != "players"}}
+    players = {**json.loads(before.get("players", "{}")), **json.loads(about["players"])}
+    found.pop("ranges", None)  # of the quantisation, which no longer fit
+    return {**found, "players": json.dumps(players)}
+
+
+def fill(
+    table: Table, on_the_fly: bool, stop: threading.Event, say: Callable[[str], None], chunk: int = CHUNK
+) -> threading.Thread | None:
     """Makes the examples; on the fly, in a thread, and returns as soon as there are some to start with."""
     began = last = time.monotonic()
     errors: list[BaseException] = []
@@ -154,12 +171,12 @@ def fill(table: Table, on_the_fly: bool, stop: threading.Event, say: Callable[[s
             say(f"examples of {tally.games:,} of {len(table.records):,} games, {rate:,.0f} a second")
 
     if not on_the_fly:
-        table.fill(progress, stop)
+        table.fill(progress, stop, chunk)
         return None
 
     def work() -> None:
         try:
-            table.fill(progress, stop)
+            table.fill(progress, stop, chunk)
         except BaseException as error:
             errors.append(error)
 

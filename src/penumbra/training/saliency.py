@@ -134,7 +134,7 @@ class SaliencyLog:
         draws = torch.Generator(self.table.device).manual_seed(trainer.step)
         with self.path.open("a") as file:
             for headset in trainer.network.architecture.headsets:
-                if self.table.counts[headset]:
+                if self.table.counts.get(headset):
                     batch = self.table.draw(headset, self.batch, draws)
                     found = measure(trainer.network, headset, batch, trainer.recipe.loss)
                     file.write(json.dumps(_to_row(trainer.step, headset, found)) + "\n")

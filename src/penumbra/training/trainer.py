@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 import torch.distributed as dist
@@ -26,6 +26,7 @@ from penumbra.training.loss import losses, total
 from penumbra.training.recipe import Recipe
 
 RECALIBRATION = 100  # batches of `All` from which the tower's statistics are taken before export
+SHARE = "share"  # of the learning rate, of a group of parameters
 Log = Callable[[dict[str, Any]], None]
 
 
@@ -33,13 +34,27 @@ class CheckpointError(ValueError):
     """A checkpoint that cannot be used, and why."""
 
 
+class Rows(Protocol):
+    """What is learned from: a table, or a part of one."""
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many rows each headset has."""
+
+    def draw(self, headset: str, size: int, generator: torch.Generator | None) -> Batch:
+        """A random batch of one headset, with replacement."""
+
+
 class Trainer:
-    def __init__(self, recipe: Recipe, device: str) -> None:
+    """Learns by a recipe, from random weights or from `start`; WeightsError if these do not fit the recipe."""
+
+    def __init__(self, recipe: Recipe, device: str, start: Weights | None = None) -> None:
         training = recipe.training
         torch.manual_seed(training.seed)
-        self.recipe = recipe
+        self.recipe = recipe if start is None else recipe.going_on_from(start)
         self.device = torch.device(device)
-        self.network = Network(recipe.architecture).to(self.device, memory_format=torch.channels_last)
+        network = Network(recipe.architecture) if start is None else beginning(self.recipe, start)
+        self.network = network.to(self.device, memory_format=torch.channels_last)
         rank = dist.get_rank() if dist.is_initialized() else 0
         self.draws = torch.Generator(self.device).manual_seed(training.seed + 1_000 * rank)
         self.choices = torch.Generator().manual_seed(training.seed)
@@ -49,16 +64,15 @@ class Trainer:
 
     def _make_optimizer(self) -> torch.optim.Optimizer:
         t = self.recipe.training
-        parameters = list(self.network.parameters())
+        parameters: list[Any] = list(self.network.parameters())
+        if t.value_rate != 1:  # not by a weight of the loss, which is nothing to AdamW where no other loss moves these
+            named = list(self.network.named_parameters())
+            groups = {1.0: [p for name, p in named if ".value." not in name]}
+            groups[t.value_rate] = [p for name, p in named if ".value." in name]
+            parameters = [{"params": group, SHARE: share} for share, group in groups.items()]
         if t.optimizer == "adamw":
             return torch.optim.AdamW(parameters, t.learning_rate, weight_decay=t.weight_decay)
         return torch.optim.SGD(parameters, t.learning_rate, t.momentum, weight_decay=t.weight_decay)
-
-    def begin_from(self, weights: Weights) -> None:
-        """Takes a network's weights; WeightsError if it is not of the same size and headsets, auxiliary heads too."""
-        if weights.architecture != self.recipe.architecture or not weights.has_auxiliary_heads:
-            raise WeightsError("is not a network of the recipe's size and headsets, with the heads that training needs")
-        self.network.load_state_dict(from_weights(weights).state_dict())
 
     def done(self) -> float:
         """The share of the steps or of the seconds that is spent."""
@@ -70,20 +84,26 @@ class Trainer:
         share = 0.5 + 0.5 * math.cos(math.pi * self.done()) if t.schedule == "cosine" else 1.0
         return t.learning_rate * share * min(1.0, (self.step + 1) / (t.warm_up + 1))
 
+    def learn(self, rows: Rows) -> tuple[str, dict[str, torch.Tensor]]:
+        """One step: (the headset, drawn by its weight of those that have examples; the loss of each of its heads)."""
+        t = self.recipe.training
+        plans = self.recipe.plans
+        names = [name for name in plans if rows.counts[name]]
+        odds = torch.tensor([float(plans[name].weight) for name in names])
+        name = names[int(torch.multinomial(odds, 1, generator=self.choices))]
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.learning_rate() * group.get(SHARE, 1.0)
+        parts = self.update(rows.draw(name, t.batch, self.draws), name)
+        self.step += 1
+        return name, parts
+
     def train(self, table: Table, log: Log, every: int = 200, each: Callable[[Trainer], None] | None = None) -> None:
         """Trains until the steps or the seconds are spent; `each` is called after each logged step."""
         t = self.recipe.training
-        plans = self.recipe.plans
         last, last_step = time.monotonic(), self.step
         self.network.train()
         while self.done() < 1:
-            names = [name for name in plans if table.counts[name]]
-            odds = torch.tensor([float(plans[name].weight) for name in names])
-            name = names[int(torch.multinomial(odds, 1, generator=self.choices))]
-            for group in self.optimizer.param_groups:
-                group["lr"] = self.learning_rate()
-            parts = self.update(table.draw(name, t.batch, self.draws), name)
-            self.step += 1
+            name, parts = self.learn(table)
             if self.step % every == 0 or self.step == t.steps:
                 numbers = {part: float(value.detach()) for part, value in parts.items()}  # waits for the device
                 now = time.monotonic()
@@ -124,7 +144,7 @@ class Trainer:
         return heads
 
     @torch.no_grad()
-    def recalibrate(self, table: Table, batches: int = RECALIBRATION) -> None:
+    def recalibrate(self, table: Rows, batches: int = RECALIBRATION) -> None:
         """Takes the statistics of the tower's normalisation anew, from `All` alone: headsets have pulled at them."""
         name = "All" if "All" in table.counts else next(iter(table.counts))
         norms = [module for module in self.network.tower.modules() if isinstance(module, torch.nn.BatchNorm2d)]
@@ -175,6 +195,18 @@ class Trainer:
         self.draws.set_state(state["draws"])
         self.choices.set_state(state["choices"])
         self.step, self.seconds = state["step"], state["seconds"]
+
+
+def beginning(recipe: Recipe, weights: Weights) -> Network:
+    """The network of some weights, with copies of `All` for the headsets that only the recipe has."""
+    if recipe.loss.need_auxiliary_heads and not weights.has_auxiliary_heads:
+        raise WeightsError("has no auxiliary heads; the recipe needs them unless soon and pieces of [loss] are 0")
+    tensors = dict(weights.tensors)
+    for headset in set(recipe.architecture.headsets) - set(weights.architecture.headsets):
+        for name, tensor in weights.tensors.items():
+            if name.startswith("headsets.All."):
+                tensors[name.replace("All", headset, 1)] = tensor
+    return from_weights(Weights(recipe.architecture, tensors, weights.about))
 
 
 def processes() -> int:
