@@ -127,6 +127,16 @@ def test_a_round_makes_good_actions_likelier_and_bad_ones_rarer(tmp_path: Path) 
     assert (after["headsets.Wild.policy.weight"] != wild).any()  # it goes on imitating
 
 
+def test_weights_as_they_are_shipped_learn_too(tmp_path: Path) -> None:
+    """Without auxiliary heads, which only training needs: the imitating headsets go on learning their policies."""
+    lean = to_weights(Network(Architecture(8, 2, ("All", "Top", "Wild")), auxiliary=False), {})
+    learner = Learner(lean, replace(Improvement(), batch=64, epochs=8, most_divergence=9.0), "cpu")
+    wild = learner.network.state_dict()["headsets.Wild.policy.weight"].clone()
+    anchors = anchor_table(lean, [make_archive(tmp_path / "games.db")], 10, learner.plan.examples, "cpu")
+    assert learner.learn(learner.steps_of(own_games()), anchors)["updates"] > 1
+    assert (learner.network.state_dict()["headsets.Wild.policy.weight"] != wild).any()
+
+
 def log_of_actions(learner: Learner, steps: Steps) -> torch.Tensor:
     with torch.no_grad():
         x = learner.network.tower(network_input(steps.planes))
@@ -313,6 +323,5 @@ def test_what_cannot_be_improved_is_refused(tmp_path: Path) -> None:
         return ran.stderr
 
     out = ["--out", tmp_path / "out"]
-    assert "has no auxiliary heads" in refused(weights_file.LITE, *out)
     weights_file.save(tiny(), tmp_path / "tiny.safetensors")
     assert "there is no headset Nobody" in refused(tmp_path / "tiny.safetensors", *out, "--opponent", "Nobody")

@@ -11,14 +11,14 @@ from penumbra.commands.errors import when_interrupted
 from penumbra.commands.options import MINUTES, WORKERS, ArchivesIfAny, Cap, Device, Seed, examples
 
 EXAMPLES = examples(
-    "penumbra improve runs/lite/weights.safetensors --out runs/improved --minutes 30",
+    "penumbra improve src/penumbra/weights/lite.safetensors --out runs/improved --minutes 30",
     "penumbra improve runs/lite/weights.safetensors --out runs/improved --minutes 30 \\",
     "    --population improve --workers 8 --archive games.db",
 )
 
 
 def improve(
-    weights: Annotated[Path, typer.Argument(help="The weights to begin with, as `penumbra train` wrote them.")],
+    weights: Annotated[Path, typer.Argument(help="The weights to begin with.")],
     out: Annotated[Path, typer.Option(help="The folder to write weights, games and logs to.")],
     minutes: Annotated[float, typer.Option(min=0, help=MINUTES)],
     teacher: Annotated[

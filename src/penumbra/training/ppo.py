@@ -392,7 +392,7 @@ def anchor_table(
 class ImprovementRun:
     """One run: what begins, for how long, and with whom it plays."""
 
-    weights: Path  # complete with the auxiliary heads
+    weights: Path
     out: Path  # a folder for weights, games and logs
     seconds: float
     plan: Improvement
@@ -412,8 +412,6 @@ def run(given: ImprovementRun) -> None:
     """Learns until the time is up; ValueError, before anything is played, if what is given does not fit together."""
     plan, out = given.plan, given.out
     weights = weights_file.load(given.weights)
-    if not weights.has_auxiliary_heads:
-        raise WeightsError(f"{given.weights}: has no auxiliary heads; training needs those of penumbra train")
     unknown = set(given.opponents) - set(weights.architecture.headsets)
     if unknown:
         raise WeightsError(f"{given.weights}: there is no headset {', '.join(sorted(unknown))}")
