@@ -58,7 +58,7 @@ def test_lines_of_games(tmp_path: Path, weights: Path, recipe: Path, name: str) 
     games, out = tmp_path / name, tmp_path / "figures.json"
     write_games(records(10)[:6], games)
     said = penumbra(
-        "evaluate", weights, "--games", games, "--folds", 2, "--recipe", recipe, "--passes", 1, "--json", out,
+        "evaluate", weights, "--games", games, "--folds", 2, "--recipe", recipe, "--passes", 1, "--json-file", out,
         "--device", "cpu",
     )  # fmt: skip
     assert said.returncode == 0, said.stderr
@@ -105,7 +105,7 @@ def test_bad_input_is_one_line(tmp_path: Path, weights: Path, recipe: Path) -> N
         (("--games", tmp_path / "none"), "there is no such file"),
         (("--games", archive, "--folds", 9), "3 games cannot be dealt into 9 folds"),
         (("--games", archive, "--folds", 1), "1 folds leave no games"),
-        (("--games", archive, "--json", tmp_path / "no" / "x.json"), "there is no folder"),
+        (("--games", archive, "--json-file", tmp_path / "no" / "x.json"), "there is no folder"),
         (("--games", archive, "--recipe", "none"), "no configuration of that name"),
         (("--games", archive, "--recipe", "paper", "--folds", 2), "is not a network of the recipe's size"),
     ):

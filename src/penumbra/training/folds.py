@@ -33,6 +33,7 @@ from penumbra.training.trainer import CheckpointError, Trainer
 CHUNK = 32  # games made into examples at a time: a run ends no later than one such lot
 SAY_EVERY = 10.0  # seconds
 FOR_PREDICTING = 0.1  # share of the time that is kept for predicting, until it is known how long that takes
+LAST_LOT = 10.0  # seconds that the games in the making may still take
 NO_FOLD = -1  # of games that are learned from by every copy and predicted by none
 
 
@@ -147,10 +148,10 @@ class CrossValidation:
             before = self._learn()
         finally:
             stop.set()
+            if filler is not None:
+                filler.join()  # so that before and after are of the same examples
         before = before or self._predict([self.network])
         after = self._predict([copy.network for copy in self.copies]) if self.copies else None
-        if filler is not None:
-            filler.join()
         return self._result(before, after)
 
     # -- learning
@@ -168,7 +169,7 @@ class CrossValidation:
                 name, parts = copy.learn(rows)
             if before is None and self.table.tally.games >= self.games:
                 before = self._predict([self.network])
-                self._limit(2 * self.predicting + 5, began)
+                self._limit(2 * self.predicting + LAST_LOT, began)
             if (now := time.monotonic()) - last >= SAY_EVERY:
                 self._tell(name, parts, (self.copies[0].step - at) / (now - last))
                 last, at = now, self.copies[0].step
