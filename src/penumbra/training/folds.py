@@ -34,6 +34,7 @@ CHUNK = 32  # games made into examples at a time: a run ends no later than one s
 SAY_EVERY = 10.0  # seconds
 FOR_PREDICTING = 0.1  # share of the time that is kept for predicting, until it is known how long that takes
 LAST_LOT = 10.0  # seconds that the games in the making may still take
+RECALIBRATION = 20  # batches, where the tower has learned
 NO_FOLD = -1  # of games that are learned from by every copy and predicted by none
 
 
@@ -177,7 +178,7 @@ class CrossValidation:
             raise CheckpointError("weights are no longer finite; learn at a lower rate")
         for copy, rows in zip(self.copies, self.others, strict=True):
             if not all(plan.stop_gradient for plan in self.recipe.plans.values()):
-                copy.recalibrate(rows)
+                copy.recalibrate(rows, RECALIBRATION)
         return before
 
     def _limit(self, kept: float, began: float) -> None:
