@@ -58,7 +58,7 @@ def test_lines_of_games(tmp_path: Path, weights: Path, recipe: Path, name: str) 
     games, out = tmp_path / name, tmp_path / "figures.json"
     write_games(records(10)[:6], games)
     said = penumbra(
-        "evaluate", weights, "--games", games, "--folds", 2, "--recipe", recipe, "--passes", 1, "--json", out,
+        "evaluate", weights, "--games", games, "--folds", "2", "--recipe", recipe, "--passes", "1", "--json-file", out,
         "--device", "cpu",
     )  # fmt: skip
     assert said.returncode == 0, said.stderr
@@ -73,7 +73,7 @@ def test_lines_of_games(tmp_path: Path, weights: Path, recipe: Path, name: str) 
 
 def test_an_archive_needs_neither_chess_nor_reconchess(tmp_path: Path, weights: Path, recipe: Path) -> None:
     archive = make_archive(tmp_path / "games.db", 5)
-    arguments = ("--games", archive, "--folds", 2, "--recipe", recipe, "--minutes", 1, "--device", "cpu")
+    arguments = ("--games", archive, "--folds", "2", "--recipe", recipe, "--minutes", "1", "--device", "cpu")
     ran = run_penumbra("evaluate", weights, *arguments, without=CHESS)
     assert ran.returncode == 0, ran.stderr
     assert "after" in ran.stdout
@@ -87,7 +87,7 @@ def test_accounts_that_nobody_met_do_not_stop_it(tmp_path: Path, weights: Path, 
         record.white_name, record.black_name = "apltest1", "apltest2"
     with Archive.create(archive) as games:
         games.add(NewGame(record, "tests") for record in (*records(12)[:8], *lone))
-    said = penumbra("evaluate", weights, "--games", archive, "--folds", 0, "--recipe", recipe, "--device", "cpu")
+    said = penumbra("evaluate", weights, "--games", archive, "--folds", "0", "--recipe", recipe, "--device", "cpu")
     assert said.returncode == 0, said.stderr
     assert "no games connect them with the others: 2 accounts (apltest1, apltest2)" in said.stdout
     lines = [line.split() for line in said.stdout.splitlines()]
@@ -103,11 +103,11 @@ def test_bad_input_is_one_line(tmp_path: Path, weights: Path, recipe: Path) -> N
         ((), "give --archive, or --games"),
         (("--games", empty), "empty.jsonl: no games"),
         (("--games", tmp_path / "none"), "there is no such file"),
-        (("--games", archive, "--folds", 9), "3 games cannot be dealt into 9 folds"),
-        (("--games", archive, "--folds", 1), "1 folds leave no games"),
-        (("--games", archive, "--json", tmp_path / "no" / "x.json"), "there is no folder"),
+        (("--games", archive, "--folds", "9"), "3 games cannot be dealt into 9 folds"),
+        (("--games", archive, "--folds", "1"), "1 folds leave no games"),
+        (("--games", archive, "--json-file", tmp_path / "no" / "x.json"), "there is no folder"),
         (("--games", archive, "--recipe", "none"), "no configuration of that name"),
-        (("--games", archive, "--recipe", "paper", "--folds", 2), "is not a network of the recipe's size"),
+        (("--games", archive, "--recipe", "paper", "--folds", "2"), "is not a network of the recipe's size"),
     ):
         said = penumbra("evaluate", weights, "--recipe", recipe, "--device", "cpu", *arguments)
         assert said.returncode == 1 and message in said.stderr, (arguments, said.stderr)

@@ -87,7 +87,7 @@ def test_a_fold_is_predicted_by_a_copy_that_has_not_learned_it_by_heart(
     loss = LossWeights(1, 0, 0, 0)
     recipe = Recipe(Architecture(), plans, training, loss, ExampleSettings(cap=100), any_size=True)
 
-    def fill_at_random(table: Table, *rest: object) -> None:
+    def fill_at_random(table: Table, *rest: object, **more: object) -> None:
         table.fill()
         kept = table.tally.kept
         legal = (table.columns["legal"][:kept] >= 0).sum(1)

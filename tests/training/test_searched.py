@@ -134,7 +134,8 @@ def test_a_recipe_without_a_network_goes_on_from_weights_of_any_size(tmp_path: P
     weights_file.save(given, tmp_path / "start.safetensors")
     recipe = tmp_path / "on.toml"
     recipe.write_text(
-        "[training]\noptimizer = 'adamw'\nbatch = 8\nsteps = 2\n[loss]\nsoon = 0.0\npieces = 0.0\n[examples]\ncap = 100\n"
+        "[training]\noptimizer = 'adamw'\nbatch = 8\nsteps = 2\n[loss]\nsoon = 0.0\npieces = 0.0\n"
+        "[examples]\ncap = 100\n"
         "[headsets.All]\nplayers = 'all'\nweight = 0\nmultiplicity = 1\nstop_gradient = true\n"
         "[headsets.Trout]\nmultiplicity = 1\nstop_gradient = true\n"
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = examples(
     "penumbra evaluate runs/lite/weights.safetensors --archive games.db --cap 5000 --out tables",
-    "penumbra evaluate full.safetensors --games server.jsonl.gz --folds 5 --minutes 8 --json real.json",
+    "penumbra evaluate full.safetensors --games server.jsonl.gz --folds 5 --minutes 8 --json-file real.json",
 )
 
 
@@ -44,9 +44,9 @@ def evaluate(
     passes: Annotated[
         int, typer.Option(min=1, help="With --games: make the examples so many times, each with draws of its own.")
     ] = 4,
-    minutes: Annotated[float, typer.Option(min=0.1, help=f"With --games: {MINUTES}")] = math.inf,
+    minutes: Annotated[float, typer.Option(min=0.1, help=f"{MINUTES} For --games alone.")] = math.inf,
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="With --games: a file to write the figures to.")
+        Path | None, typer.Option(metavar="FILE", help="With --games: a file to write the figures to, as JSON.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="With --archive alone: a folder for the tables, as CSV.")] = None,
     device: Device = "auto",

@@ -27,12 +27,15 @@ from penumbra.network.weights import Weights
 from penumbra.training.data import Batch, Table, learns_from, seats, top_players
 from penumbra.training.game_counts import GameCounts, Share, all_together, count, shares
 from penumbra.training.recipe import EVERYBODY, Recipe
-from penumbra.training.run import fill
+from penumbra.training.run import START, fill
 from penumbra.training.trainer import CheckpointError, Trainer
 
 CHUNK = 32  # games made into examples at a time: a run ends no later than one such lot
 SAY_EVERY = 10.0  # seconds
 FOR_PREDICTING = 0.1  # share of the time that is kept for predicting, until it is known how long that takes
+FOR_FIRST_PASS = 0.5  # share of the time after which learning begins even if the first pass is not done
+LAST_LOT = 10.0  # seconds that the games in the making may still take
+RECALIBRATION = 20  # batches, where the tower has learned
 NO_FOLD = -1  # of games that are learned from by every copy and predicted by none
 
 
@@ -142,15 +145,18 @@ class CrossValidation:
     def run(self) -> Result:
         """Makes the examples, learns until the steps or the time are spent, and predicts all games."""
         stop = threading.Event()
-        filler = fill(self.table, bool(self.copies), stop, self.say, CHUNK)
+        share = START if self.recipe.training.on_the_fly else self.games / len(self.table.records)
+        patience = FOR_FIRST_PASS * (self.limits.ends - self.began)
+        in_thread = bool(self.copies)
+        filler = fill(self.table, in_thread, stop, self.say, chunk=CHUNK, share=share, seconds=patience)
         try:
             before = self._learn()
         finally:
             stop.set()
+            if filler is not None:
+                filler.join()  # so that before and after are of the same examples
         before = before or self._predict([self.network])
         after = self._predict([copy.network for copy in self.copies]) if self.copies else None
-        if filler is not None:
-            filler.join()
         return self._result(before, after)
 
     # -- learning
@@ -168,7 +174,7 @@ class CrossValidation:
                 name, parts = copy.learn(rows)
             if before is None and self.table.tally.games >= self.games:
                 before = self._predict([self.network])
-                self._limit(2 * self.predicting + 5, began)
+                self._limit(2 * self.predicting + LAST_LOT, began)
             if (now := time.monotonic()) - last >= SAY_EVERY:
                 self._tell(name, parts, (self.copies[0].step - at) / (now - last))
                 last, at = now, self.copies[0].step
@@ -176,7 +182,7 @@ class CrossValidation:
             raise CheckpointError("weights are no longer finite; learn at a lower rate")
         for copy, rows in zip(self.copies, self.others, strict=True):
             if not all(plan.stop_gradient for plan in self.recipe.plans.values()):
-                copy.recalibrate(rows)
+                copy.recalibrate(rows, RECALIBRATION)
         return before
 
     def _limit(self, kept: float, began: float) -> None:

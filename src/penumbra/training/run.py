@@ -8,6 +8,7 @@ checkpoint.
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 import time
@@ -157,9 +158,16 @@ def about_going_on(before: Mapping[str, str], about: Mapping[str, str]) -> dict[
 
 
 def fill(
-    table: Table, on_the_fly: bool, stop: threading.Event, say: Callable[[str], None], chunk: int = CHUNK
+    table: Table,
+    on_the_fly: bool,
+    stop: threading.Event,
+    say: Callable[[str], None],
+    *,
+    chunk: int = CHUNK,
+    share: float = START,
+    seconds: float = math.inf,
 ) -> threading.Thread | None:
-    """Makes the examples; on the fly, in a thread, and returns as soon as there are some to start with."""
+    """Makes the examples; on the fly, in a thread, and returns once a share of the games is done or the time is up."""
     began = last = time.monotonic()
     errors: list[BaseException] = []
 
@@ -182,7 +190,9 @@ def fill(
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    while thread.is_alive() and table.tally.games < START * len(table.records):
+    while thread.is_alive() and not (
+        table.tally.games >= share * len(table.records) or (table.tally.games and time.monotonic() - began > seconds)
+    ):
         time.sleep(0.05)
     if errors:
         raise errors[0]
