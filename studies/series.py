@@ -7,6 +7,7 @@ A series is a TOML file:
 
     seconds = 60              # each player's clock; 0 for none
     increment = 0.5
+    opening_plies = 4         # each game begins with so many moves at random, each two games with the same
     [[arm]]                   # as many as you like; each plays every opponent, colours alternating
     name = "penumbra"
     kind = "penumbra"
@@ -25,7 +26,8 @@ A series is a TOML file:
 Games go round: every pairing gets its next game before any gets two more, until the time is up; each finished game is
 one line of the output with its record (`GameRecord.from_bytes`, in base64), and a series goes on where it was stopped.
 Every worker has one thread, one game at a time and, where there are enough, a core of its own, so workers should be as
-many as there are free cores. With `--report` the scores, the reasons of the ends, and the health of beliefs are shown.
+many as there are free cores. With `--report` the scores, the reasons of the ends, and the health of beliefs are shown,
+and of how many different games: programs that always play alike repeat themselves, and a repeated game tells nothing.
 """
 
 from __future__ import annotations
@@ -46,9 +48,10 @@ from typing import Any
 
 from penumbra.arena.game_loop import Clock
 from penumbra.arena.game_loop import play as play_game
+from penumbra.arena.opening import with_opening
 from penumbra.arena.pool import Pool
 from penumbra.arena.score import wilson
-from penumbra.configs.reader import Count, Name, NotNegative, read_toml, within
+from penumbra.configs.reader import Count, Name, Natural, NotNegative, read_toml, within
 from penumbra.configs.reader import read as read_table
 from penumbra.core import set_threads
 from penumbra.interop.isolated_player import IsolatedPlayer, find_python
@@ -92,6 +95,7 @@ class Series:
     seconds: NotNegative = 0.0
     increment: NotNegative = 0.0
     games: Count = 1_000_000
+    opening_plies: Natural = 0
 
 
 def play(job: dict[str, Any]) -> dict[str, Any]:
@@ -100,7 +104,7 @@ def play(job: dict[str, Any]) -> dict[str, Any]:
     white, black = players if job["game"] % 2 == 0 else players[::-1]
     clock = Clock(job["seconds"] or None, job["increment"])
     try:
-        outcome = play_game(white, black, clock)
+        outcome = play_game(*with_opening(white, black, job["opening_plies"], job["opening"]), clock)
     finally:
         for player in players:
             player.close()
@@ -176,6 +180,8 @@ def jobs(series: Series, done: Counter[tuple[str, str]], seed: int) -> Iterator[
                 "seed": seed + 1000 * game,
                 "seconds": series.seconds,
                 "increment": series.increment,
+                "opening_plies": series.opening_plies,
+                "opening": seed + game // 2,
             }
 
 
@@ -215,7 +221,9 @@ def line(name: str, games: list[dict[str, Any]]) -> str:
     low, high = wilson(points, n)
     p = min(max(points / n, 0.5 / n), 1 - 0.5 / n)
     elo = -400 * math.log10(1 / p - 1)
-    return f"{name:48} {points:6.1f} of {n:4} {points / n:6.1%} ({low:.0%} to {high:.0%}) {elo:+5.0f} Elo"
+    different = len({(g["record"], g["game"] % 2) for g in games})
+    again = f", {different} different games" if different < n else ""
+    return f"{name:48} {points:6.1f} of {n:4} {points / n:6.1%} ({low:.0%} to {high:.0%}) {elo:+5.0f} Elo{again}"
 
 
 def report(games: list[dict[str, Any]]) -> None:

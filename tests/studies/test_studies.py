@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from penumbra.arena.score import GameResult, Score
+from penumbra.core import GameRecord
 from penumbra.interop.stockfish import find_stockfish
 from penumbra.network.model import from_weights
 from penumbra.network.torch_evaluator import TorchEvaluator
@@ -20,7 +22,8 @@ from tests.support.small_networks import some_weights
 
 STUDIES = sorted(path.stem for path in (ROOT / "studies").glob("[a-z]*.py"))
 SERIES = """
-games = 2
+games = 4
+opening_plies = 3
 [[arm]]
 name = "Wild"
 kind = "random"
@@ -97,10 +100,12 @@ def test_a_series_goes_on_where_it_was_stopped_and_reports(tmp_path: Path, capsy
     plan, out = tmp_path / "series.toml", tmp_path / "series.jsonl"
     plan.write_text(SERIES)
     command = ("-m", "studies.series", plan, "--out", out, "--workers", "1", "--minutes", "1")
-    for finished in (2, 0):
+    for finished in (4, 0):
         run = run_python(*command, cwd=ROOT)
         assert (run.returncode, run.stdout) == (0, f"{finished} games finished\n"), run.stderr
     games = series.read(out)
-    assert [(game["a"], game["b"], game["game"]) for game in games] == [("Wild", "Hasty", 0), ("Wild", "Hasty", 1)]
-    series.report(games)
-    assert "Wild - Hasty" in capsys.readouterr().out
+    assert [(game["a"], game["b"], game["game"]) for game in games] == [("Wild", "Hasty", i) for i in range(4)]
+    openings = [GameRecord.from_bytes(base64.b64decode(game["record"])).moves[:3] for game in games]
+    assert openings[0] == openings[1] != openings[2] == openings[3]
+    series.report([*games, games[0]])
+    assert "Wild - Hasty" in (printed := capsys.readouterr().out) and "4 different games" in printed

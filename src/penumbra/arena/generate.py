@@ -6,39 +6,22 @@ Game i depends on nothing but the population and i. There are no clocks: what a 
 from __future__ import annotations
 
 import functools
-import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 
 from penumbra.arena.archive_run import GameFailed, PlannedGame, Progress, play_into_archive
 from penumbra.arena.game_loop import FAULTS, NO_CLOCK, play
+from penumbra.arena.opening import with_opening
 from penumbra.arena.pool import AnyPool, pool_of
 from penumbra.arena.population import Pairing, Population
 from penumbra.core import Game, GameRecord, set_threads
 from penumbra.games.archive import Archive, NewGame
 from penumbra.games.visits import pack
 from penumbra.players.penumbra.player import PenumbraPlayer, searches_of
-from penumbra.players.player import Player, PlayerWrapper
-from penumbra.rbc.actions import PASS
 
 SOURCE = "generate"
-
-
-class WithOpening(PlayerWrapper):
-    """A player whose first moves are made at random; it is told of them as of its own."""
-
-    def __init__(self, player: Player, turns: int, rng: random.Random) -> None:
-        super().__init__(player)
-        self._turns = turns
-        self._rng = rng
-
-    def choose_move(self, actions: Sequence[int]) -> int:
-        if self._turns == 0:
-            return self._player.choose_move(actions)
-        self._turns -= 1
-        return self._rng.choice([action for action in actions if action != PASS] or list(actions))
 
 
 @dataclass(frozen=True)
@@ -61,19 +44,14 @@ class GenerationWorker:
     def do(self, pairing: Pairing) -> GeneratedGame:
         """One game. A fault of a player is reported rather than made a loss: games are for learning from."""
         began = time.monotonic()
-        rng = random.Random(pairing.seeds[2])
-        sides, ours = [], []
-        for side, member in enumerate((pairing.white, pairing.black)):
-            player = member.make(pairing.seeds[side])
-            if isinstance(player, PenumbraPlayer):
-                ours.append(player)
-            turns = (pairing.opening_plies + 1 - side) // 2
-            sides.append(WithOpening(player, turns, rng) if turns else player)
-        outcome = play(sides[0], sides[1], NO_CLOCK, Game(None, 100, self._full_turns))
+        players = pairing.white.make(pairing.seeds[0]), pairing.black.make(pairing.seeds[1])
+        sides = with_opening(*players, pairing.opening_plies, pairing.seeds[2])
+        outcome = play(*sides, NO_CLOCK, Game(None, 100, self._full_turns))
         if outcome.reason in FAULTS:
             faulty = pairing.black if outcome.winner else pairing.white
             return GeneratedGame(b"", 0.0, f"{faulty.name}: {outcome.reason}: {outcome.detail}")
         outcome.record.white_name, outcome.record.black_name = pairing.white.name, pairing.black.name
+        ours = (player for player in players if isinstance(player, PenumbraPlayer))
         visits = pack(searched for player in ours for searched in searches_of(player))
         return GeneratedGame(outcome.record.to_bytes(), time.monotonic() - began, visits=visits)
 
