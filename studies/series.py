@@ -221,7 +221,7 @@ def line(name: str, games: list[dict[str, Any]]) -> str:
     low, high = wilson(points, n)
     p = min(max(points / n, 0.5 / n), 1 - 0.5 / n)
     elo = -400 * math.log10(1 / p - 1)
-    different = len({(g["record"], g["game"] % 2) for g in games})
+    different = len({(g.get("record", g["game"]), g["game"] % 2) for g in games})
     again = f", {different} different games" if different < n else ""
     return f"{name:48} {points:6.1f} of {n:4} {points / n:6.1%} ({low:.0%} to {high:.0%}) {elo:+5.0f} Elo{again}"
 
