@@ -19,6 +19,7 @@ from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
 from penumbra.review import frames
 from penumbra.server.bot_client import BotClient, Failed, Missing
 from penumbra.server.bot_process import BotSpec
+from penumbra.server.game_log import Result
 from penumbra.server.live_game import LiveGame
 from penumbra.server.lobby import Lobby
 from penumbra.server.messages import Move, NewPlay, NewWatch, Refusal, Sense, Side, Step
@@ -119,7 +120,7 @@ def test_who_runs_out_of_time_loses(tmp_path: Path) -> None:
     in_lobby(tmp_path, test)
 
 
-def test_a_bot_that_fails_loses_its_game_and_no_other(tmp_path: Path) -> None:
+def test_a_bot_that_crashes_ends_its_game_without_a_result_and_no_other(tmp_path: Path) -> None:
     """The registry does not know its name."""
 
     async def test(lobby: Lobby) -> None:
@@ -129,7 +130,8 @@ def test_a_bot_that_fails_loses_its_game_and_no_other(tmp_path: Path) -> None:
         await play_turn(bad, "a2a3")
         await play_turn(good, "a2a3")
         await until(lambda: bad.over and good.game.plies == 2)
-        assert bad.result == {"winner": "white", "reason": "RESIGN"}
+        assert bad.result == Result(None, "CRASH", 1, crashed="black")
+        assert bad.record().winner is None and bad.record().reason is None
         assert not good.over
 
     in_lobby(tmp_path, test)

@@ -18,15 +18,28 @@ from penumbra.server.bot_client import BotClient
 from penumbra.server.messages import Refusal
 
 PAGE = 100  # games of the archive in one answer
+LONGEST = 2_000  # turns, of both players together, of a game that is reviewed
 SOURCE = "the game"  # what a game file is called in messages about it
 
 
 def parse_game(text: bytes) -> GameRecord:
     """The record of a game as reconchess writes it; `Refusal` says what is wrong with it, and at which turn."""
     try:
-        return history_to_record(parse_history(text, SOURCE), SOURCE)
+        record = history_to_record(parse_history(text, SOURCE), SOURCE)
     except GameFileError as error:
         raise Refusal("bad game", str(error)) from None
+    except (ValueError, TypeError, RecursionError):  # numbers of thousands of digits, letters that are none
+        raise Refusal("bad game", f"{SOURCE} holds what no game can hold") from None
+    if len(record.senses) > LONGEST:
+        raise Refusal("bad game", f"{SOURCE} has {len(record.senses):,} turns; games of {LONGEST:,} are read")
+    return record
+
+
+def check_turn(record: GameRecord, turn: int | None) -> None:
+    """`Refusal` if the game has no such turn, which would only be found after it has all been played through."""
+    turns = (len(record.senses) + 1) // 2
+    if turn is not None and turn > turns:
+        raise Refusal("bad game", f"there is no turn {turn}: {SOURCE} has {turns}")
 
 
 async def review(client: BotClient, record: GameRecord) -> AsyncIterator[dict[str, Any]]:
