@@ -17,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penumbra.players.penumbra.configuration import Configuration
-from penumbra.server import game_log
-from penumbra.server.game_log import EndLine, GameLog, MoveLine, Result, SenseLine, Setup, SideSetup, read
+from penumbra.server.game_log import EndLine, GameLog, Line, MoveLine, Result, SenseLine, Setup, SideSetup, read
 from penumbra.server.lobby import Lobby
 from penumbra.server.messages import Move, NewPlay, Sense, Side
 from tests.server.browser import Server
@@ -26,7 +25,12 @@ from tests.server.listening import Socket, begin
 from tests.server.scripted import ScriptedBots
 from tests.server.test_games import PASSES
 
-LINES = [SenseLine(0, "e7", None), MoveLine(1, "e2e4", None), SenseLine(2, None, None), MoveLine(3, None, None)]
+LINES: list[Line] = [
+    SenseLine(0, "e7", None),
+    MoveLine(1, "e2e4", None),
+    SenseLine(2, None, None),
+    MoveLine(3, None, None),
+]
 END = EndLine(Result("white", "RESIGN", 2))
 NUMBERS = itertools.count()
 
@@ -87,7 +91,7 @@ class FullDisk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.room: float = float("inf")
         self._write = os.pwrite
-        monkeypatch.setattr(game_log.os, "pwrite", self._pwrite)
+        monkeypatch.setattr(os, "pwrite", self._pwrite)
 
     def _pwrite(self, file: int, data: bytes, offset: int) -> int:
         if self.room <= 0:

@@ -169,11 +169,11 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
 
     @app.get("/api/archive")
     async def archived(before: Annotated[int | None, Query(ge=0, lt=2**63)] = None) -> list[dict[str, Any]]:
-        return jobs.archived_games(settings.archive, before)
+        return await asyncio.to_thread(jobs.archived_games, settings.archive, before)
 
     @app.get("/api/archive/{number}")
     async def archived_game(number: Number) -> Response:
-        return _game_file(jobs.archived_record(settings.archive, number))
+        return _game_file(await asyncio.to_thread(jobs.archived_record, settings.archive, number))
 
     @app.post("/api/review")
     async def review(request: Request) -> Response:

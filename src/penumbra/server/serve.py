@@ -58,6 +58,7 @@ def uvicorn_config(app: FastAPI, most_games: int) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         log_level="warning",
+        log_config=None,  # as everything else is logged
         ws="websockets-sansio",
         ws_max_size=LONGEST_FRAME,
         server_header=False,
