@@ -82,8 +82,16 @@ def test_names_and_origins() -> None:
         assert is_welcome(host, None, local)
         assert is_welcome(host, f"http://{host}", local) and is_welcome(host, f"https://{host}", local)
         assert not is_welcome(host, "http://evil.example", local)
-    for host in ("evil.example", "localhost.evil.example", "[::2]", "", None, "localhost@evil.example", "localhost/"):
-        assert not is_welcome(host, None, local)
+    for stranger in (
+        "evil.example",
+        "localhost.evil.example",
+        "[::2]",
+        "",
+        None,
+        "localhost@evil.example",
+        "localhost/",
+    ):
+        assert not is_welcome(stranger, None, local)
     assert is_welcome("chess.example.org", None, ()) and not is_welcome("[", None, ())
 
 

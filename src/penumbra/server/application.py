@@ -155,7 +155,7 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
         try:
             game = games.find(game_id)
         except Refusal as refusal:
-            await socket.close(NO_GAME if refusal.status == 404 else LATER, str(refusal))
+            await socket.close(LATER if refusal.status in (409, 503) else NO_GAME, str(refusal))
             return
         if not (game.over or access.may_play(game.setup, socket.cookies.get(access.COOKIE))):
             await socket.close(UNKNOWN_ORIGIN, "this game is played in another browser; you can see it once it is over")

@@ -21,6 +21,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from penumbra.core import START_FEN
+from penumbra.network.weights import WeightsError
 from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.player import PenumbraPlayer
@@ -32,6 +33,7 @@ from penumbra.server.memory import return_freed
 log = logging.getLogger(__name__)
 
 NICENESS = 5
+MOST_FAULTS = 3  # that a player survives in a game; after that it only plays at random, and has crashed
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,8 @@ class Bot:
         self._player.close()
 
     def _thought(self) -> dict[str, Any] | None:
+        if len(self._player.faults) >= MOST_FAULTS:
+            raise RuntimeError(self._player.faults[-1])
         recorded = self._player.recorded if isinstance(self._player, PenumbraPlayer) else []
         return recorded[-1] if recorded else None
 
@@ -185,6 +189,8 @@ class BotProcess:
             self._send(number, "answer", call(*arguments))
         except _Missing as missing:
             self._send(number, "missing", str(missing))
+        except WeightsError as error:
+            self._send(number, "failed", str(error))
         except Exception as error:
             log.exception("a request failed")
             self._send(number, "failed", f"{type(error).__name__}: {error}")

@@ -21,12 +21,21 @@ def return_freed() -> None:
 
 
 def resident(pid: int | None) -> int:
-    """Bytes of memory that a process holds; 0 where that cannot be known."""
+    """Bytes of memory that a process and those it has started hold; 0 where that cannot be known."""
     try:
-        pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError):
         return 0
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    return pages * os.sysconf("SC_PAGE_SIZE") + sum(resident(child) for child in _children(pid))
+
+
+def _children(pid: int | None) -> list[int]:
+    """The processes that a process has started."""
+    found: list[int] = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, path.read_text().split())
+    return found
 
 
 def physical() -> int:
