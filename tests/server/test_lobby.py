@@ -240,3 +240,21 @@ def test_so_many_pages_look_at_a_game_and_no_more(tmp_path: Path) -> None:
             game.join(Listener())
 
     in_lobby(tmp_path, test)
+
+
+def test_a_log_that_is_refused_stays_as_it_is(tmp_path: Path) -> None:
+    """Whether another server has it open or nobody can read it."""
+
+    async def test(lobby: Lobby) -> None:
+        game = await lobby.create(PLAY)
+        path = tmp_path / f"{game.setup.id}.jsonl"
+        other = Lobby(tmp_path, ScriptedBots(PASSES), Configuration(), 2)
+        for _ in range(2):
+            before = path.read_bytes()
+            with pytest.raises(Refusal):
+                other.find(game.setup.id)
+            assert path.read_bytes() == before
+            await lobby.close()
+            path.write_bytes(b"\0" * 10)
+
+    in_lobby(tmp_path, test)

@@ -218,12 +218,8 @@ def test_a_replay_page_needs_nothing_but_itself(browser: Browser, tmp_path: Path
 
 def test_a_crash_is_called_a_crash_and_a_full_disk_a_full_disk(browser: Browser, server: Server) -> None:
     """What the server would say then, put into its mouth."""
-    crash = {
-        "phase": "over",
-        "result": {"winner": None, "reason": "CRASH", "crashed": "black"},
-        "clocks": None,
-        "kept": True,
-    }
+    result = {"winner": None, "reason": "CRASH", "crashed": "black"}
+    crash: dict[str, object] = {"phase": "over", "result": result, "clocks": None, "kept": True}
     states: list[dict[str, object]] = [{"kept": False}, {"kept": True}, crash]
 
     def speak(route: WebSocketRoute) -> None:

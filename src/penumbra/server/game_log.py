@@ -128,6 +128,7 @@ class GameLog:
         self.path = path
         self.fault = ""  # why the last lines are not in the file; "" if they are
         self._file: int | None = None
+        self._new = False  # whether it was made here
         self._size = 0  # of the file, in whole lines; beyond it stands at most a line cut short
         self._waiting: list[bytes] = []
         self._step = 0  # that comes next
@@ -139,6 +140,7 @@ class GameLog:
         return not self._waiting
 
     def create(self, setup: Setup) -> None:
+        self._new = True
         self._waiting.append(_text({"log": VERSION, **asdict(setup)}))
         self.flush()
 
@@ -196,6 +198,8 @@ class GameLog:
         if not self.flush():
             log.error("%s: the last %d lines are lost: %s", self.path, len(self._waiting), self.fault)
         if self._file is not None:
+            if self._new and not self._size:  # not even the setup is in it
+                self.path.unlink(missing_ok=True)
             os.close(self._file)
             self._file = None
 
