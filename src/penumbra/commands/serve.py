@@ -55,7 +55,7 @@ def serve(
         Archive.open(archive).close()
     base = from_file(config) if config is not None else from_environment(os.environ)
     configuration = dataclasses.replace(base, ponder=ponder)
-    hosts = (*LOOPBACK, *(name or ())) if not is_public(host) or name else ()
+    hosts = (*LOOPBACK, *(word.lower() for word in name or ())) if not is_public(host) or name else ()
     folder = data or games_folder()
     settings = ServerSettings(folder, archive, active_games, hosts, configuration, game_memory * 1_000_000, public)
     run(settings, host, port)

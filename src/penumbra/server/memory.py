@@ -26,10 +26,10 @@ def resident(pid: int | None) -> int:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError):
         return 0
-    return pages * os.sysconf("SC_PAGE_SIZE") + sum(resident(child) for child in _children(pid))
+    return pages * os.sysconf("SC_PAGE_SIZE") + sum(resident(child) for child in children(pid))
 
 
-def _children(pid: int | None) -> list[int]:
+def children(pid: int | None) -> list[int]:
     """The processes that a process has started."""
     found: list[int] = []
     for path in Path(f"/proc/{pid}/task").glob("*/children"):

@@ -28,6 +28,7 @@ class Refusal(ValueError):
         return {"type": "error", "code": self.code, "message": str(self)}
 
 
+MOST_SECONDS, MOST_NODES = 60, 1_000_000  # that a program may think about a step
 Number = Annotated[int, Field(ge=0, lt=100_000)]  # of a step of a game
 
 
@@ -107,8 +108,8 @@ def parse_message(text: str) -> Message:
 class Strength(_Checked):
     """How Penumbra thinks about each step; other players have a strength of their own."""
 
-    seconds: Annotated[float, Field(gt=0, le=60, strict=False)] | None = None
-    nodes: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    seconds: Annotated[float, Field(gt=0, le=MOST_SECONDS, strict=False)] | None = None
+    nodes: Annotated[int, Field(ge=1, le=MOST_NODES)] | None = None
 
     def of(self, base: Configuration) -> dict[str, Any]:
         """The changes to a configuration; left out, the configuration's own."""
