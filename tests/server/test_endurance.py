@@ -157,7 +157,7 @@ def server_for(folder: Path, games: int) -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.parametrize(("games", "seconds"), [(20, 60), (200, 600)])
+@pytest.mark.parametrize(("games", "seconds"), [(20, 180), (200, 600)])
 def test_nothing_grows_and_nothing_is_lost(tmp_path: Path, games: int, seconds: float) -> None:
     async def run(server: Server, guests: list[Guest], memory: Memory) -> None:
         watching = asyncio.create_task(memory.watch())

@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket
 from websockets.exceptions import ConnectionClosed
 
 from penumbra.rbc.player_view import listed_moves
-from penumbra.server import application, bots, connection, live_game, lobby, messages, serve
+from penumbra.server import answers, application, bots, connection, live_game, lobby, messages, serve
 from penumbra.server.application import ServerSettings
 from penumbra.server.bot_client import MOST_JOBS
 from penumbra.server.connection import TOO_SLOW, Connection
@@ -52,7 +52,7 @@ def test_the_document_gives_the_limits_that_hold() -> None:
         "messages that a page is behind": [connection.BACKLOG, connection.BACKLOG_BYTES],
         "body of a new game": [application.LARGEST_WISH],
         "game file": [application.LARGEST_GAME, LONGEST],
-        "time for a body": [application.BODY_SECONDS],
+        "time for a body": [answers.BODY_SECONDS],
         "reviews and analyses": [MOST_JOBS],
     }
     assert list(rows)[1:] == list(expected)
@@ -89,7 +89,7 @@ def test_a_game_that_does_not_end_is_drawn(tmp_path: Path) -> None:
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path) -> None:
-    with patch.object(application, "BODY_SECONDS", 0.1), listening(ServerSettings(tmp_path), ScriptedBots([])) as port:
+    with patch.object(answers, "BODY_SECONDS", 0.1), listening(ServerSettings(tmp_path), ScriptedBots([])) as port:
         answer = say(port, "POST /api/review HTTP/1.1", "Host: localhost", "Content-Length: 10", body=b"{")
         assert status(answer) == 408 and b"too slow" in answer
 

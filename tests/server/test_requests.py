@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import random
@@ -23,6 +24,7 @@ from penumbra.core import GameRecord
 from penumbra.games.archive import Archive, NewGame
 from penumbra.interop.game_files import to_json
 from penumbra.interop.history import read_record
+from penumbra.players.penumbra.configuration import Configuration
 from penumbra.server.access import COOKIE, HEADERS, is_welcome
 from penumbra.server.application import ServerSettings, make_app
 from penumbra.server.bot_client import MOST_JOBS
@@ -195,6 +197,19 @@ def test_a_client_that_hangs_up_in_the_middle_of_a_body_leaves_nothing_behind(po
             )
     time.sleep(0.1)
     assert status(say(port, "GET /api/games HTTP/1.1", "Host: localhost")) == 200
+
+
+def test_a_client_that_does_not_wait_for_its_answer_leaves_nothing_behind(tmp_path: Path) -> None:
+    class Slow(ScriptedBots):
+        async def try_out(self, name: str, configuration: Configuration) -> None:
+            await asyncio.sleep(0.3)
+
+    with listening(ServerSettings(tmp_path), Slow(PASSES)) as port:
+        for line in ("GET /api/about HTTP/1.1", "GET /penumbra.js HTTP/1.1"):
+            with socket.create_connection(("127.0.0.1", port), SECONDS) as client:
+                client.sendall(f"{line}\r\nHost: localhost\r\n\r\n".encode())
+        time.sleep(0.5)
+        assert status(say(port, "GET /api/about HTTP/1.1", "Host: localhost")) == 200
 
 
 def test_sockets_of_nothing_are_closed(port: int) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,12 +14,9 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request, Response, WebSocket
 from fastapi import Path as InPath
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 from fastapi.staticfiles import StaticFiles
-from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.requests import ClientDisconnect
 
 import penumbra
 from penumbra.core import GameRecord
@@ -29,6 +26,7 @@ from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.player_view import PROTOCOL
 from penumbra.rbc.synopsis import PLANES
 from penumbra.server import access, bots, jobs
+from penumbra.server.answers import HANDLERS, Guard, as_json, body_of
 from penumbra.server.bot_client import BotClient, Failed
 from penumbra.server.connection import LATER, Allowance, Connection
 from penumbra.server.lobby import Lobby
@@ -39,7 +37,6 @@ log = logging.getLogger(__name__)
 STATIC = Path(__file__).parent / "static"
 LARGEST_WISH = 10_000  # bytes of what a new game is asked for with
 LARGEST_GAME = 4_000_000  # bytes of a game file
-BODY_SECONDS = 30.0  # in which a body has to be here
 TRIAL_SECONDS = 3.0  # that the list of players waits for the trial of Penumbra
 NEW_GAMES = (2.0, 60)  # a second, and at once, for the whole server
 UNKNOWN_ORIGIN = 4403  # code of a closed socket
@@ -85,20 +82,10 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
     )
-    for kind, handler in _HANDLERS.items():
+    for kind, handler in HANDLERS.items():
         app.add_exception_handler(kind, handler)
     app.add_middleware(GZipMiddleware, minimum_size=1_000)
-
-    @app.middleware("http")
-    async def guard(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-        """Refuses other sites' pages, and adds the headers that keep this one's to itself."""
-        if not access.is_welcome(request.headers.get("host"), request.headers.get("origin"), settings.hosts):
-            response: Response = _refused(Refusal("origin", "this server does not answer to that name or origin", 403))
-        else:
-            response = await answer(request)
-        for name, value in access.HEADERS.items():
-            response.headers.setdefault(name, value)
-        return response
+    app.add_middleware(Guard, hosts=settings.hosts)
 
     async def game_file(body: bytes) -> GameRecord:
         async with reading:
@@ -120,12 +107,12 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
 
     @app.post("/api/games")
     async def create(request: Request) -> Response:
-        wish = parse_new_game(await _body(request, LARGEST_WISH))
+        wish = parse_new_game(await body_of(request, LARGEST_WISH))
         if not new_games.take():
             raise Refusal("too many", "too many new games at once; try again in a moment", 429)
         secret = access.new_secret() if settings.secret else None
         game = await games.create(wish, None if secret is None else access.digest(secret))
-        response = _json({"game": game.setup.id})
+        response = as_json({"game": game.setup.id})
         if secret is not None:
             response.set_cookie(
                 access.COOKIE,
@@ -177,13 +164,13 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
 
     @app.post("/api/review")
     async def review(request: Request) -> Response:
-        record = await game_file(await _body(request, LARGEST_GAME))
+        record = await game_file(await body_of(request, LARGEST_GAME))
         games.client.expect_job()
         return _lines(jobs.review(games.client, record))
 
     @app.post("/api/analyse")
     async def analyse(request: Request) -> Response:
-        wish = parse_analyse(await _body(request, LARGEST_GAME))
+        wish = parse_analyse(await body_of(request, LARGEST_GAME))
         record = await game_file(wish.file())
         jobs.check_turn(record, wish.turn)
         strength = wish.strength if wish.strength != Strength() else Strength(seconds=1.0)
@@ -194,68 +181,6 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     if STATIC.is_dir():
         app.mount("/", StaticFiles(directory=STATIC, html=True))
     return app
-
-
-async def _body(request: Request, most: int) -> bytes:
-    """The body of a request, never more of it than is allowed, and never waited for in vain."""
-    body = bytearray()
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > most:
-                    raise Refusal("too long", f"the request is too long; {most:,} bytes are read", 413)
-    except TimeoutError:
-        raise Refusal("too slow", f"the request was not here within {BODY_SECONDS:g} seconds", 408) from None
-    return bytes(body)
-
-
-def _json(content: Any, status: int = 200) -> Response:
-    """Plain ASCII, which can say whatever a client has sent."""
-    return Response(json.dumps(content, separators=(",", ":")), status, media_type="application/json")
-
-
-def _refused(refusal: Refusal) -> Response:
-    return _json(refusal.to_json(), refusal.status)
-
-
-async def _on_refusal(_: Request, refusal: Exception) -> Response:
-    assert isinstance(refusal, Refusal)
-    return _refused(refusal)
-
-
-async def _on_http(_: Request, error: Exception) -> Response:
-    """No such page, or another method."""
-    assert isinstance(error, HTTPException)
-    response = _refused(Refusal("unknown request", f"{error.detail}".lower(), error.status_code))
-    response.headers.update(error.headers or {})
-    return response
-
-
-async def _on_parameter(_: Request, error: Exception) -> Response:
-    """A part of an address that is not what it should be."""
-    assert isinstance(error, RequestValidationError)
-    fault = error.errors()[0]
-    return _refused(Refusal("malformed", f"{fault['loc'][-1]}: {fault['msg']}"))
-
-
-async def _on_disconnect(_: Request, error: Exception) -> Response:
-    """Nobody hears this: the client has hung up before its request was whole."""
-    return _refused(Refusal("hung up", "the request is not whole"))
-
-
-async def _on_fault(_: Request, error: Exception) -> Response:
-    log.error("a request failed", exc_info=error)
-    return _refused(Refusal("failed", "something went wrong in the server; its own log says what", 500))
-
-
-_HANDLERS: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
-    Refusal: _on_refusal,
-    HTTPException: _on_http,
-    RequestValidationError: _on_parameter,
-    ClientDisconnect: _on_disconnect,
-    Exception: _on_fault,
-}
 
 
 def _game_file(record: GameRecord) -> Response:
