@@ -15,6 +15,7 @@ import pytest
 from starlette.websockets import WebSocket
 from websockets.exceptions import ConnectionClosed
 
+from penumbra.players import registry
 from penumbra.rbc.player_view import listed_moves
 from penumbra.server import answers, application, bots, connection, live_game, lobby, messages, serve
 from penumbra.server.application import ServerSettings
@@ -149,3 +150,19 @@ def test_a_page_that_does_not_listen_is_hung_up_on(tmp_path: Path, limit: str, m
 
     with patch.object(connection, limit, most):
         in_lobby(tmp_path, test)
+
+
+@pytest.mark.parametrize("strength", [{"nodes": 1}, {"nodes": 1_000_000}, {"seconds": 1e-300}, {"seconds": 60}])
+def test_every_player_can_be_asked_for_within_the_limits(tmp_path: Path, strength: dict[str, float]) -> None:
+    players = list(registry.ENTRIES)
+    with server(tmp_path, most=len(players)) as client:
+        for player in players:
+            answer = client.post("/api/games", json=PLAY | {"opponent": {"player": player, "strength": strength}})
+            assert answer.status_code == 200 or refused(answer.json()) == "unknown player", answer.text
+
+
+@pytest.mark.parametrize("strength", [{"nodes": 0}, {"nodes": 1_000_001}, {"seconds": 0}, {"seconds": 61}])
+def test_no_player_can_be_asked_for_beyond_the_limits(tmp_path: Path, strength: dict[str, float]) -> None:
+    with server(tmp_path) as client:
+        answer = client.post("/api/games", json=PLAY | {"opponent": {"player": "penumbra", "strength": strength}})
+        assert refused(answer.json()) == "malformed"

@@ -258,3 +258,18 @@ def test_a_log_that_is_refused_stays_as_it_is(tmp_path: Path) -> None:
             path.write_bytes(b"\0" * 10)
 
     in_lobby(tmp_path, test)
+
+
+def test_a_game_that_ended_in_a_turn_is_told_again_with_its_beginning(tmp_path: Path) -> None:
+    async def test(lobby: Lobby) -> None:
+        game, listener = await lobby.create(PLAY), Listener()
+        game.join(listener)
+        game.handle(Resign(type="resign"))
+        game.leave(listener)
+        again = lobby.find(game.setup.id)
+        assert again is not game
+        again.join(listener)
+        told = [message["events"] for message in listener.messages if message["type"] == "game"]
+        assert told[0] == told[1] and [event["type"] for event in told[1]] == ["turn"]
+
+    in_lobby(tmp_path, test)

@@ -273,7 +273,7 @@ class Protocol(RuleBasedStateMachine):
 
 
 Protocol.TestCase.settings = settings(
-    max_examples=scale(25, 1_000),
+    max_examples=scale(50, 1_000),
     stateful_step_count=scale(40, 100),
     deadline=None,
     suppress_health_check=list(HealthCheck),

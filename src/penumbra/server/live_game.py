@@ -163,8 +163,9 @@ class LiveGame:
     def start(self) -> None:
         """Goes on from where it stands: the first step, or where its log ends."""
         if self.over:
-            return
-        if self.game.over:  # the log ends between the last move and the result
+            if not self.game.over:  # it ended in somebody's turn
+                self._begin_turn()
+        elif self.game.over:  # the log ends between the last move and the result
             self._conclude(self.game.winner, str(self.game.reason))
         else:
             self.run_clock()
@@ -258,9 +259,16 @@ class LiveGame:
         if color in self._configurations:
             if self._bots is None or self._bots.done():
                 self._bots = asyncio.get_running_loop().create_task(self._play_bots())
-        elif self.game.step == SENSE:
-            self.views[color].observe(OpponentMoved(self.game.capture), self.game)
+        elif self._begin_turn():
             self.heard(color, None)
+
+    def _begin_turn(self) -> bool:
+        """What a person is told first in its turn, which is in no log; whether it is the time for that."""
+        color = self.game.turn
+        begins = color not in self._configurations and self.game.step == SENSE
+        if begins:
+            self.views[color].observe(OpponentMoved(self.game.capture), self.game)
+        return begins
 
     # -- steps
 

@@ -146,7 +146,7 @@ class PlayPage implements Page {
       make(
         "div",
         { class: "card narrow" },
-        make("h1", {}, "No such game"),
+        make("h1", {}, "This game cannot be played here"),
         make("p", {}, `The server says: ${reason}.`),
         make("a", { href: "#/play" }, "Start a new game"),
       ),
