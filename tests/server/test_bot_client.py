@@ -176,11 +176,12 @@ def torn_weights(tmp_path: Path) -> Path:
 
 
 def test_penumbra_without_weights_is_not_offered_and_wins_and_loses_nothing(torn_weights: Path) -> None:
-    for weights in (str(torn_weights), str(torn_weights.with_name("none.safetensors"))):
-        settings = ServerSettings(torn_weights.parent / "games", configuration=Configuration(weights=weights))
+    folder = torn_weights.parent
+    for weights in ("torn.safetensors", "none.safetensors"):
+        settings = ServerSettings(folder / "games", configuration=Configuration(weights=str(folder / weights)))
         with TestClient(make_app(settings), base_url="http://localhost") as client:
             about = client.get("/api/about").json()
-            assert weights in about["fault"]
+            assert weights in about["fault"] and str(folder) not in about["fault"]
             assert not [player for player in about["players"] if player["name"].startswith("penumbra")]
             assert "random" in [player["name"] for player in about["players"]]
             for wish in (

@@ -19,7 +19,7 @@ from penumbra.server.lobby import Lobby
 from penumbra.server.messages import Move, NewPlay, NewWatch, Refusal, Resign, Sense, Side
 from tests.server.listening import Socket, begin, listening
 from tests.server.scripted import ScriptedBots, new_game, page, server
-from tests.server.test_games import PASSES
+from tests.server.test_games import KING_HUNT, PASSES
 
 PLAY = NewPlay(mode="play", opponent=Side(player="random"), color="white")
 
@@ -129,7 +129,7 @@ def test_a_game_whose_last_move_outlived_its_result_is_over(tmp_path: Path) -> N
     with server(tmp_path, PASSES) as client:
         game = new_game(client)
         with page(client, game) as person:
-            for move in ("b1c3", "c3b5", "b5d6", "d6e8"):
+            for move in KING_HUNT:
                 person.receive_until("sense")
                 person.sense("e7")
                 person.move(move)
@@ -153,6 +153,15 @@ def test_a_result_that_the_board_contradicts_is_cut_off(tmp_path: Path) -> None:
     path.write_text(path.read_text() + json.dumps(result) + "\n")
     with server(tmp_path, PASSES) as client, page(client, game) as again:
         assert again.state["phase"] == "move"
+        again.move("e2e4")
+        for move in KING_HUNT:
+            again.receive_until("sense")
+            again.sense("e7")
+            again.move(move)
+        again.receive_until("over")
+    path.write_text(path.read_text().replace('"over": {"winner": "white"', '"over": {"winner": "black"'))
+    with server(tmp_path, PASSES) as client, page(client, game) as again:
+        assert again.state["result"] == {"winner": "white", "reason": "KING_CAPTURE"}
 
 
 def test_a_log_that_cannot_be_read_is_refused_each_time(tmp_path: Path) -> None:

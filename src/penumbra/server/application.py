@@ -131,7 +131,7 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
 
     @app.get("/api/games/{game_id}")
     async def history(game_id: str) -> Response:
-        return _game_file(games.record(game_id))
+        return await _game_file(games.record(game_id))
 
     @app.websocket("/api/games/{game_id}/socket")
     async def play(socket: WebSocket, game_id: str) -> None:
@@ -160,7 +160,7 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
 
     @app.get("/api/archive/{number}")
     async def archived_game(number: Number) -> Response:
-        return _game_file(await asyncio.to_thread(jobs.archived_record, settings.archive, number))
+        return await _game_file(await asyncio.to_thread(jobs.archived_record, settings.archive, number))
 
     @app.post("/api/review")
     async def review(request: Request) -> Response:
@@ -183,8 +183,8 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     return app
 
 
-def _game_file(record: GameRecord) -> Response:
-    return Response(to_json(record), media_type="application/json")
+async def _game_file(record: GameRecord) -> Response:
+    return Response(await asyncio.to_thread(to_json, record), media_type="application/json")
 
 
 def _lines(items: AsyncIterator[dict[str, Any]]) -> Response:

@@ -110,10 +110,8 @@ class BotClient:
             self._lost(self._pipe)
 
     def stop(self) -> None:
-        """Ends the process."""
-        if self._pipe is not None:
-            self._pipe.close()
-            self._pipe = None
+        """Ends the process; the thread that reads from it then closes the pipe."""
+        self._pipe = None
         if self._process is not None:
             self._process.kill()
             self._process.join()
@@ -179,12 +177,10 @@ def _read(
     deliver: Callable[[int, str, Any], None],
     lost: Callable[[Connection], None],
 ) -> None:
-    """In a thread of its own: carries answers to the event loop."""
-    try:
-        while True:
-            loop.call_soon_threadsafe(deliver, *pipe.recv())
-    except (EOFError, OSError):
-        pass
-    finally:
-        if not loop.is_closed():
+    """In a thread of its own: carries answers to the event loop, as long as that runs."""
+    with contextlib.suppress(RuntimeError), contextlib.closing(pipe):
+        try:
+            while True:
+                loop.call_soon_threadsafe(deliver, *pipe.recv())
+        except (EOFError, OSError):
             loop.call_soon_threadsafe(lost, pipe)

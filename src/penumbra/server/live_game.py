@@ -23,7 +23,7 @@ from penumbra.rbc.actions import (
     view_code,
 )
 from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
-from penumbra.rbc.player_view import PlayerView, color_name, request_code
+from penumbra.rbc.player_view import ColorName, PlayerView, color_name, request_code
 from penumbra.rbc.walk import Step, move, sense
 from penumbra.server.bot_client import BotClient, Failed, Missing
 from penumbra.server.bot_process import BotSpec
@@ -191,10 +191,9 @@ class LiveGame:
             case MoveLine(move=word):
                 step = move(self.game, request_code(word, color))
             case EndLine(over=result):
-                if result.reason != (self.game.reason or result.reason):
-                    raise ValueError(f"the result is {result.reason}, but {self.game.reason} on the board")
-                if not self.game.over and result.reason not in _OFF_BOARD:
-                    raise ValueError(f"the result is {result.reason}, but the game goes on")
+                said, found = (result.winner, result.reason), (_name(self.game.winner), self.game.reason)
+                if said != found if self.game.over else result.reason not in _OFF_BOARD:
+                    raise ValueError(f"the result is {said}, but {found} on the board")
                 self.result = result
                 return
         self._tell(step)
@@ -217,8 +216,7 @@ class LiveGame:
     def _conclude(self, winner: bool | None, reason: str, crashed: bool | None = None) -> None:
         """The clocks stop, and whatever the bots hold is freed."""
         self.hold_clock()
-        names = [None if color is None else color_name(color) for color in (winner, crashed)]
-        result = Result(names[0], reason, self.game.plies, names[1])
+        result = Result(_name(winner), reason, self.game.plies, _name(crashed))
         self._log.append(EndLine(result))
         self.result = result
         for color in self._configurations:
@@ -402,6 +400,10 @@ class LiveGame:
 
 
 _OFF_BOARD = ("TIMEOUT", "RESIGN", CRASH)  # reasons for a game to end that the board does not show
+
+
+def _name(color: bool | None) -> ColorName | None:
+    return None if color is None else color_name(color)
 
 
 def _side_json(side: SideSetup) -> dict[str, Any]:

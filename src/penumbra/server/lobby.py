@@ -35,11 +35,12 @@ MEMORY_SECONDS = 5.0  # between two looks at that
 TRIAL_WAIT = 10.0  # seconds until Penumbra is tried again after it has failed
 TRIAL_NODES = 16  # of the choice by which Penumbra is tried
 PERSON = "Person"  # the name of whoever plays here, in records
+_FOLDERS = re.compile(r"/[^\s:]*/")  # of a file that an error names; a page need not know them
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 class Lobby:
-    """At most `most` games are awake at once. A game's id cannot be guessed: whoever has it may play or watch."""
+    """At most `most` games are awake at once. A game's id cannot be guessed; whoever has it finds the game."""
 
     def __init__(
         self,
@@ -142,7 +143,7 @@ class Lobby:
         except (Failed, Missing) as error:
             log.error("Penumbra cannot play: %s", error)
             self._try_again = time.monotonic() + TRIAL_WAIT
-            return str(error)
+            return _FOLDERS.sub("", str(error))
         self._try_again = math.inf
         return ""
 
