@@ -24,13 +24,6 @@ from tests.server.test_games import KING_HUNT, PASSES
 PLAY = NewPlay(mode="play", opponent=Side(player="random"), color="white")
 
 
-class SlowBots(ScriptedBots):
-    """Whatever is closed takes its time, as where programs think."""
-
-    async def close(self, key: str) -> None:
-        await asyncio.sleep(0.1)
-
-
 class Listener:
     """Keeps what it is sent."""
 
@@ -65,7 +58,7 @@ async def settled() -> None:
 
 def test_pages_that_come_back_at_the_same_moment_find_one_game(tmp_path: Path) -> None:
     """The server is at its limit, so that another game has to be put to sleep for it."""
-    with listening(ServerSettings(tmp_path, most_games=1), SlowBots(PASSES)) as port:
+    with listening(ServerSettings(tmp_path, most_games=1), ScriptedBots(PASSES)) as port:
         game = begin(port)
         with Socket(port, game) as person:
             state = person.receive()["state"]
@@ -98,7 +91,9 @@ def test_a_log_goes_on_from_the_last_event_that_follows(tmp_path: Path, second: 
         assert again.state["phase"] == "sense" and again.state["step"] == 4
         assert again.sense("d7")["event"]["square"] == "d7"
     assert path.read_text().startswith(whole)
-    assert path.with_suffix(".damaged").read_text() == f"{whole}{more}\n{more}\n"
+    damaged = path.with_suffix(".damaged")
+    assert damaged.read_text() == f"{whole}{more}\n{more}\n"
+    assert [file.stat().st_mode & 0o777 for file in (path, damaged)] == [0o600] * 2, "others can read both sides"
 
 
 @pytest.mark.parametrize(

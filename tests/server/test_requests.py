@@ -270,12 +270,15 @@ def test_a_game_with_a_secret_is_played_by_its_browser_alone(tmp_path: Path) -> 
     bots = ScriptedBots(PASSES)
     with listening(ServerSettings(tmp_path, secret=True), bots) as port:
         wish = json.dumps({"mode": "play", "opponent": {"player": "random"}, "color": "white"}).encode()
-        answer = say(port, "POST /api/games HTTP/1.1", "Host: localhost", length(wish), body=wish)
+        lines = ("POST /api/games HTTP/1.1", "Host: localhost", length(wish))
+        answer = say(port, *lines, body=wish)
         head, _, body = answer.decode().partition("\r\n\r\n")
         game = json.loads(body)["game"]
         cookie = next(line for line in head.split("\r\n") if line.lower().startswith("set-cookie: "))[12:]
         secret, _, attributes = cookie.partition("; ")
-        assert secret.startswith(f"{COOKIE}=") and "secret" not in body
+        assert secret.startswith(f"{COOKIE}=") and "secret" not in body and "Secure" not in attributes
+        proxied = say(port, *lines, "X-Forwarded-Proto: https", body=wish)
+        assert b"; Secure" in proxied
         for attribute in ("HttpOnly", "SameSite=strict", f"Path=/api/games/{game}"):
             assert attribute in attributes.split("; ")
         log = (tmp_path / f"{game}.jsonl").read_text()

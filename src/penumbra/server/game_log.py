@@ -25,6 +25,7 @@ from penumbra.server.messages import Refusal
 log = logging.getLogger(__name__)
 
 VERSION = 1
+_NEW, _PRIVATE = os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600  # a log shows both sides of a game
 Left = tuple[float, float] | None  # what White's and Black's clock show; None without clocks
 
 
@@ -186,9 +187,8 @@ class GameLog:
         if b"\n" in lost:
             copy = self.path.with_suffix(".damaged")
             log.warning("%s: %d bytes at its end do not follow and are cut off; see %s", self.path, len(lost), copy)
-            with contextlib.suppress(OSError):
-                if not copy.exists():
-                    copy.write_bytes(self.path.read_bytes())
+            with contextlib.suppress(OSError), os.fdopen(os.open(copy, _NEW, _PRIVATE), "wb") as file:
+                file.write(self.path.read_bytes())
         if lost:
             with contextlib.suppress(OSError):  # the next line is written over it
                 os.ftruncate(self._file, self._size)
@@ -210,7 +210,7 @@ class GameLog:
     def _write(self, data: bytes) -> None:
         """The whole line or none of it: half a line is cut off before another is written."""
         if self._file is None:
-            self._file = self._opened(os.O_RDWR | os.O_CREAT | os.O_EXCL)
+            self._file = self._opened(_NEW)
         if os.fstat(self._file).st_size != self._size:
             os.ftruncate(self._file, self._size)
         if os.pwrite(self._file, data, self._size) < len(data):
@@ -218,7 +218,7 @@ class GameLog:
         self._size += len(data)
 
     def _opened(self, how: int) -> int:
-        file = os.open(self.path, how, 0o600)
+        file = os.open(self.path, how, _PRIVATE)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -63,7 +63,7 @@ class Lobby:
         self._trial: asyncio.Task[str] | None = None
         self._try_again = math.inf  # when
         with contextlib.suppress(OSError):  # then games are played, and everybody is told that they are not kept
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(0o700, parents=True, exist_ok=True)
 
     async def create(self, wish: NewGame, secret: str | None = None) -> LiveGame:
         """A new game, started; `secret` is what a page must show before it may play."""
