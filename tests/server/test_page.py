@@ -259,3 +259,22 @@ def test_players_that_cannot_play_are_missed_in_words(browser: Browser, server: 
             expect(page.get_by_role("alert").filter(has_text="there are no weights.")).to_be_visible()
         page.goto(f"{server.url}/#/play")
         expect(page.get_by_label("Opponent")).to_have_value("strange-fish-2")
+
+
+def test_on_a_public_server_a_game_belongs_to_its_browser(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path / "games", "--public") as server, clean_page(browser) as page:
+        start_game(page, server)
+        cell(page, "e7").click()
+        phase(page, "move")
+        page.reload()
+        phase(page, "move")
+        with clean_page(browser) as stranger:
+            stranger.goto(page.url)
+            expect(stranger.locator("h1")).to_have_text("This game cannot be played here")
+            expect(stranger.locator(".card")).to_contain_text("played in another browser")
+        page.get_by_role("button", name="Resign").click()
+        page.get_by_role("button", name="Really resign?").click()
+        phase(page, "over")
+        with clean_page(browser) as stranger:
+            stranger.goto(page.url)
+            phase(stranger, "over")
