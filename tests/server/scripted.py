@@ -52,8 +52,11 @@ class ScriptedBots(BotClient):
             return self.turns.pop(0)[1], 0, None
         return None
 
-    async def close(self, key: str) -> None:
+    def release(self, key: str) -> None:
         self.assistants.pop(key, None)
+
+    async def try_out(self, name: str, configuration: Configuration) -> None:
+        """Everything can play."""
 
     async def stream(self, job: Callable[..., Iterator[Any]], *arguments: Any) -> AsyncIterator[Any]:
         for item in job(*arguments):

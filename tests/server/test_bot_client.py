@@ -12,16 +12,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from penumbra.core import START_FEN
+from penumbra.network.weights import LITE
+from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
 from penumbra.review import frames
+from penumbra.server import bots
+from penumbra.server import lobby as lobby_module
+from penumbra.server.application import ServerSettings, make_app
 from penumbra.server.bot_client import BotClient, Failed, Missing
-from penumbra.server.bot_process import BotSpec
+from penumbra.server.bot_process import MOST_FAULTS, Bot, BotSpec
+from penumbra.server.game_log import Result
 from penumbra.server.live_game import LiveGame
 from penumbra.server.lobby import Lobby
-from penumbra.server.messages import Move, NewPlay, NewWatch, Refusal, Sense, Side, Step
+from penumbra.server.messages import Move, NewPlay, NewWatch, Refusal, Resign, Sense, Side, Step, Strength
 
 SECONDS = 20.0  # that anything may take here
 
@@ -119,7 +126,7 @@ def test_who_runs_out_of_time_loses(tmp_path: Path) -> None:
     in_lobby(tmp_path, test)
 
 
-def test_a_bot_that_fails_loses_its_game_and_no_other(tmp_path: Path) -> None:
+def test_a_bot_that_crashes_ends_its_game_without_a_result_and_no_other(tmp_path: Path) -> None:
     """The registry does not know its name."""
 
     async def test(lobby: Lobby) -> None:
@@ -129,7 +136,8 @@ def test_a_bot_that_fails_loses_its_game_and_no_other(tmp_path: Path) -> None:
         await play_turn(bad, "a2a3")
         await play_turn(good, "a2a3")
         await until(lambda: bad.over and good.game.plies == 2)
-        assert bad.result == {"winner": "white", "reason": "RESIGN"}
+        assert bad.result == Result(None, "CRASH", 1, crashed="black")
+        assert bad.record().winner is None and bad.record().reason is None
         assert not good.over
 
     in_lobby(tmp_path, test)
@@ -156,3 +164,119 @@ def test_a_bot_made_again_knows_what_it_was_told() -> None:
             client.stop()
 
     asyncio.run(run())
+
+
+@pytest.fixture
+def torn_weights(tmp_path: Path) -> Path:
+    """Weights of which the second half is missing."""
+    whole = LITE.read_bytes()
+    path = tmp_path / "torn.safetensors"
+    path.write_bytes(whole[: len(whole) // 2])
+    return path
+
+
+def test_penumbra_without_weights_is_not_offered_and_wins_and_loses_nothing(torn_weights: Path) -> None:
+    folder = torn_weights.parent
+    for weights in ("torn.safetensors", "none.safetensors"):
+        settings = ServerSettings(folder / "games", configuration=Configuration(weights=str(folder / weights)))
+        with TestClient(make_app(settings), base_url="http://localhost") as client:
+            about = client.get("/api/about").json()
+            assert weights in about["fault"] and str(folder) not in about["fault"]
+            assert not [player for player in about["players"] if player["name"].startswith("penumbra")]
+            assert "random" in [player["name"] for player in about["players"]]
+            for wish in (
+                {"mode": "play", "opponent": {"player": "penumbra"}},
+                {"mode": "watch", "white": {"player": "random"}, "black": {"player": "penumbra:tree"}},
+            ):
+                answer = client.post("/api/games", json=wish)
+                assert answer.status_code == 503 and answer.json()["code"] == "unavailable"
+                assert weights in answer.json()["message"]
+        assert not list(settings.folder.glob("*.jsonl"))
+
+
+def test_penumbra_that_can_play_is_offered(tmp_path: Path) -> None:
+    with TestClient(make_app(ServerSettings(tmp_path)), base_url="http://localhost") as client:
+        about = client.get("/api/about").json()
+    assert about["fault"] is None and about["players"][0]["name"] == "penumbra"
+
+
+def test_a_player_whose_every_search_fails_has_crashed() -> None:
+    """One fault is survived by playing anything; a player that only survives does not play."""
+
+    class Broken(RandomPlayer):
+        def choose_sense(self) -> int:
+            self.faults = [*self.faults, "no evaluator"]
+            return 0
+
+    bot = Bot(Broken(1))
+    for _ in range(MOST_FAULTS - 1):
+        assert bot.sense(None, None) == (0, None)
+    with pytest.raises(RuntimeError, match="no evaluator"):
+        bot.sense(None, None)
+
+
+def test_what_is_asked_about_one_bot_is_done_in_order() -> None:
+    """A bot that is let go while it is being made is not left over."""
+    spec = BotSpec("hunter", 1, Configuration(), True, START_FEN, "Person", (), thoughts=False)
+
+    async def run() -> None:
+        client = BotClient()
+        try:
+            for _ in range(20):
+                opening = asyncio.create_task(client.open("a", spec))
+                await asyncio.sleep(0)
+                client.release("a")
+                await opening
+                with pytest.raises(Missing):
+                    await client.call("a", "sense", None, None)
+        finally:
+            client.stop()
+
+    asyncio.run(run())
+
+
+def test_the_bots_of_a_game_that_is_over_are_freed(tmp_path: Path) -> None:
+    async def test(lobby: Lobby) -> None:
+        game = await lobby.create(NewPlay(mode="play", opponent=Side(player="random"), color="white"))
+        game.join(Listener())
+        await play_turn(game, "a2a3")
+        await until(lambda: game.game.plies == 2)
+        await lobby.client.call(f"{game.setup.id}:black", "moved", 0, 0, None)
+        game.handle(Resign(type="resign"))
+        with pytest.raises(Missing):
+            await lobby.client.call(f"{game.setup.id}:black", "moved", 0, 0, None)
+
+    in_lobby(tmp_path, test)
+
+
+def test_a_bot_process_that_holds_too_much_is_replaced_and_its_games_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lobby_module, "MEMORY_SECONDS", 0.01)
+    monkeypatch.setattr(lobby_module, "SHARE_OF_MACHINE", 1e-6)
+
+    async def test(lobby: Lobby) -> None:
+        game = await lobby.create(NewPlay(mode="play", opponent=Side(player="hunter"), color="white"))
+        await play_turn(game, "a2a3")
+        await until(lambda: game.game.plies == 2)
+        process = lobby.client._process
+        assert lobby.client.memory > 10_000_000
+        watch = asyncio.create_task(lobby.watch_memory())
+        await until(lambda: lobby.client._process is not process)
+        watch.cancel()
+        await play_turn(game, "b2b3")
+        await until(lambda: game.game.plies == 4)
+
+    in_lobby(tmp_path, test)
+
+
+def test_penumbra_keeps_to_the_memory_of_a_game() -> None:
+    """What its configuration says itself comes first."""
+    for memory in (8_000_000, 128_000_000, 1_000_000_000):
+        configured = bots.configured(Strength(nodes=100), Configuration(), memory)
+        table = configured.dsmcp().table_entries * bots.ENTRY
+        assert configured.cap is not None
+        assert table + configured.dsmcp().memory_budget + configured.cap * bots.STATE <= memory
+    own = Configuration(cap=5_000, settings={"memory_budget": 7})
+    kept = bots.configured(Strength(), own, 128_000_000)
+    assert kept.cap == 5_000 and kept.dsmcp().memory_budget == 7

@@ -6,7 +6,13 @@ import json
 import re
 import socket
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from penumbra.server.access import LOOPBACK
+from penumbra.server.application import ServerSettings
+from penumbra.server.serve import is_public
 from tests.support import DATA
 from tests.support.command_line import penumbra
 
@@ -32,9 +38,31 @@ def test_what_cannot_be_done_is_one_line(tmp_path: Path) -> None:
         for arguments, words in (
             (("serve", "--port", str(port), "--data", tmp_path), f"127.0.0.1:{port} cannot be used"),
             (("serve", "--port", "0", "--archive", tmp_path / "none.db"), "none.db"),
+            (("serve", "--port", "0", "--host", "0.0.0.0"), "0.0.0.0: other machines could connect; add --public"),
+            (("serve", "--port", "0", "--host", "::"), "add --public"),
+            (("serve", "--port", "0", "--host", "example.org"), "add --public"),
             (("serve", "--port", "0", "--config", tmp_path / "none.toml"), "none.toml: cannot be read"),
             (("replay", GAME, "--html", tmp_path / "none" / "x.html"), "none/x.html"),
         ):
             answer = penumbra(*arguments)
             assert answer.returncode == 1
             assert answer.stderr.count("\n") == 1 and words in answer.stderr
+
+
+def test_an_address_of_this_machine_alone_is_not_public() -> None:
+    for host in ("127.0.0.1", "127.3.2.1", "::1", "localhost"):
+        assert not is_public(host)
+    for host in ("0.0.0.0", "::", "192.168.0.1", "example.org", ""):
+        assert is_public(host)
+
+
+@pytest.mark.parametrize("names", [(), ("Chess.example.org",)])
+def test_a_public_server_gives_each_game_a_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: Any) -> None:
+    started: list[ServerSettings] = []
+    monkeypatch.setattr("penumbra.server.serve.serve", lambda settings, host, port: started.append(settings))
+    options = [word for name in names for word in ("--name", name)]
+    for arguments in (["--host", "0.0.0.0", "--public"], ["--public"], []):
+        assert penumbra("serve", "--data", tmp_path, *arguments, *options).returncode == 0
+    assert [settings.secret for settings in started] == [True, True, False]
+    assert started[0].hosts == ((*LOOPBACK, "chess.example.org") if names else ())
+    assert set(LOOPBACK) <= set(started[1].hosts)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect
 
 from penumbra.interop.history import read_record
 from penumbra.review.frames import review_of
@@ -214,3 +214,67 @@ def test_a_replay_page_needs_nothing_but_itself(browser: Browser, tmp_path: Path
         page.keyboard.press("End")
         check_position(page, review, len(review["steps"]))
         assert [url for url in requests if not url.startswith("data:")] == [path.as_uri()]
+
+
+def test_a_crash_is_called_a_crash_and_a_full_disk_a_full_disk(browser: Browser, server: Server) -> None:
+    """What the server would say then, put into its mouth."""
+    result = {"winner": None, "reason": "CRASH", "crashed": "black"}
+    crash: dict[str, object] = {"phase": "over", "result": result, "clocks": None, "kept": True}
+    states: list[dict[str, object]] = [{"kept": False}, {"kept": True}, crash]
+
+    def speak(route: WebSocketRoute) -> None:
+        own = route.connect_to_server()
+
+        def answer(text: str | bytes) -> None:
+            message = json.loads(text)
+            route.send(json.dumps(message | {"state": message["state"] | (states.pop(0) if states else crash)}))
+
+        own.on_message(answer)
+
+    with clean_page(browser) as page:
+        page.route_web_socket("**/socket", speak)
+        page.route("**/api/games/*", lambda route: route.fulfill(path=GAME))
+        start_game(page, server)
+        unkept = page.get_by_role("alert").filter(has_text="cannot write this game to its disk")
+        expect(unkept).to_be_visible()
+        cell(page, "e7").click()
+        phase(page, "move")
+        expect(unkept).to_be_hidden()
+        page.get_by_role("button", name="Pass").click()
+        phase(page, "over")
+        expect(page.locator(".banner")).to_have_text("Your opponent's program crashed. The game has no result.")
+
+
+def test_players_that_cannot_play_are_missed_in_words(browser: Browser, server: Server) -> None:
+    def answer(route: Route) -> None:
+        about = route.fetch().json()
+        others = [player for player in about["players"] if not player["name"].startswith("penumbra")]
+        fault = "Penumbra cannot play here: lite.safetensors: there are no weights"
+        route.fulfill(json=about | {"players": others, "fault": fault})
+
+    with clean_page(browser) as page:
+        page.route("**/api/about", answer)
+        for kind in ("play", "watch"):
+            page.goto(f"{server.url}/#/{kind}")
+            expect(page.get_by_role("alert").filter(has_text="there are no weights.")).to_be_visible()
+        page.goto(f"{server.url}/#/play")
+        expect(page.get_by_label("Opponent")).to_have_value("strange-fish-2")
+
+
+def test_on_a_public_server_a_game_belongs_to_its_browser(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path / "games", "--public") as server, clean_page(browser) as page:
+        start_game(page, server)
+        cell(page, "e7").click()
+        phase(page, "move")
+        page.reload()
+        phase(page, "move")
+        with clean_page(browser) as stranger:
+            stranger.goto(page.url)
+            expect(stranger.locator("h1")).to_have_text("This game cannot be played here")
+            expect(stranger.locator(".card")).to_contain_text("played in another browser")
+        page.get_by_role("button", name="Resign").click()
+        page.get_by_role("button", name="Really resign?").click()
+        phase(page, "over")
+        with clean_page(browser) as stranger:
+            stranger.goto(page.url)
+            phase(stranger, "over")

@@ -48,6 +48,9 @@ export function select(options: [value: string, text: string][], chosen?: string
   return element;
 }
 
+/** What is wrong, said at once to those who cannot see it too; hidden until then. */
+export const warning = (text: string): HTMLElement => make("p", { class: "lost", role: "alert", hidden: true }, text);
+
 /** A group of buttons of which one is pressed. */
 export function choice<T extends string>(
   label: string,

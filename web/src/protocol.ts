@@ -18,6 +18,7 @@ export interface About {
   protocol: number;
   players: Bot[];
   planes: { name: string; description: string }[];
+  fault: string | null; // why some players are missing
   archive: boolean;
 }
 
@@ -35,6 +36,7 @@ export interface Clocks {
 export interface Result {
   winner: Color | null;
   reason: string;
+  crashed?: Color; // whose program failed, so that nobody has won
 }
 
 export interface SideAbout {
@@ -68,6 +70,7 @@ export interface PlayState {
   step?: number;
   moves?: string[];
   clocks: Clocks | null;
+  kept: boolean; // whether the server could write the whole game to its disk
   result?: Result;
 }
 
@@ -171,6 +174,7 @@ export interface WatchState {
   phase: "running" | "paused" | "over";
   seconds: number;
   clocks: Clocks | null;
+  kept: boolean;
   result: Result | null;
 }
 

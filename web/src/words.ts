@@ -10,6 +10,9 @@ const REASONS: Record<string, string> = {
   MOVE_LIMIT: "a hundred moves without a capture or a pawn move",
   TURN_LIMIT: "the limit of turns",
 };
+export const CRASH = "CRASH"; // a program failed, and there is no result
+export const UNKEPT =
+  "The server cannot write this game to its disk. You can play on, but the game is lost if the server stops.";
 
 const capital = (text: string): string => text[0]!.toUpperCase() + text.slice(1);
 
@@ -17,12 +20,14 @@ export const reasonName = (reason: string): string => REASONS[reason] ?? reason.
 
 export function resultLine(result: Result | null): string {
   if (!result) return "The game was not finished.";
+  if (result.reason === CRASH) return `${capital(result.crashed ?? "a program")} crashed: no result.`;
   return result.winner
     ? `${capital(result.winner)} wins: ${reasonName(result.reason)}.`
     : `A draw: ${reasonName(result.reason)}.`;
 }
 
 export function resultFor(color: Color, result: Result): string {
+  if (result.reason === CRASH) return "Your opponent's program crashed. The game has no result.";
   if (!result.winner) return resultLine(result);
   const won = result.winner === color;
   if (result.reason === "KING_CAPTURE")

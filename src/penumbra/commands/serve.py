@@ -12,13 +12,13 @@ from penumbra.commands.options import Config, examples
 EXAMPLES = examples(
     "penumbra serve",
     "penumbra serve --port 9000 --ponder",
-    "penumbra serve --host 0.0.0.0 --name chess.example.org",
+    "penumbra serve --public --host 0.0.0.0 --name chess.example.org",
 )
 
 
 def serve(
     host: Annotated[
-        str, typer.Option(help="The address to listen on; with 0.0.0.0 other machines can connect.")
+        str, typer.Option(help="The address to listen on; 0.0.0.0 for other machines, with --public.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any that is free.")] = 8000,
     data: Annotated[
@@ -27,7 +27,12 @@ def serve(
     archive: Annotated[Path | None, typer.Option(help="An archive of games to review on the page.")] = None,
     config: Config = None,
     ponder: Annotated[bool, typer.Option("--ponder", help="Penumbra thinks during its opponent's turn too.")] = False,
+    public: Annotated[
+        bool,
+        typer.Option("--public", help="Others may reach this server; a game belongs to the browser that began it."),
+    ] = False,
     active_games: Annotated[int, typer.Option(min=1, help="How many games can be in memory at the same time.")] = 64,
+    game_memory: Annotated[int, typer.Option(min=8, help="Megabytes that Penumbra may use in each game.")] = 128,
     name: Annotated[
         list[str] | None, typer.Option(help="A host name under which the server may be reached; may be repeated.")
     ] = None,
@@ -38,13 +43,19 @@ def serve(
 
     from penumbra.games.archive import Archive
     from penumbra.players.penumbra.configuration import from_environment, from_file
-    from penumbra.server.application import LOOPBACK, ServerSettings
-    from penumbra.server.serve import games_folder
+    from penumbra.server.access import LOOPBACK
+    from penumbra.server.application import ServerSettings
+    from penumbra.server.serve import games_folder, is_public
     from penumbra.server.serve import serve as run
+
+    if is_public(host) and not public:
+        raise ValueError(f"{host}: other machines could connect; add --public if they may, or leave out --host")
 
     if archive is not None:
         Archive.open(archive).close()
     base = from_file(config) if config is not None else from_environment(os.environ)
     configuration = dataclasses.replace(base, ponder=ponder)
-    hosts = (*LOOPBACK, *(name or ())) if host in LOOPBACK or name else ()
-    run(ServerSettings(data or games_folder(), archive, active_games, hosts, configuration), host, port)
+    hosts = (*LOOPBACK, *(word.lower() for word in name or ())) if not is_public(host) or name else ()
+    folder = data or games_folder()
+    settings = ServerSettings(folder, archive, active_games, hosts, configuration, game_memory * 1_000_000, public)
+    run(settings, host, port)

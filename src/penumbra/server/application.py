@@ -3,48 +3,45 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Request, Response, WebSocket
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi import FastAPI, Query, Request, Response, WebSocket
+from fastapi import Path as InPath
+from fastapi.responses import StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
 
 import penumbra
 from penumbra.core import GameRecord
 from penumbra.interop.game_files import to_json
+from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.player_view import PROTOCOL
 from penumbra.rbc.synopsis import PLANES
-from penumbra.server import bots, jobs
+from penumbra.server import access, bots, jobs
+from penumbra.server.answers import HANDLERS, Guard, as_json, body_of
 from penumbra.server.bot_client import BotClient, Failed
-from penumbra.server.connection import Allowance, Connection
+from penumbra.server.connection import LATER, Allowance, Connection
 from penumbra.server.lobby import Lobby
 from penumbra.server.messages import Refusal, Strength, parse_analyse, parse_new_game
 
 log = logging.getLogger(__name__)
 
 STATIC = Path(__file__).parent / "static"
+LARGEST_WISH = 10_000  # bytes of what a new game is asked for with
 LARGEST_GAME = 4_000_000  # bytes of a game file
+TRIAL_SECONDS = 3.0  # that the list of players waits for the trial of Penumbra
 NEW_GAMES = (2.0, 60)  # a second, and at once, for the whole server
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 UNKNOWN_ORIGIN = 4403  # code of a closed socket
 NO_GAME = 4404
-
-HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",
-}
+Number = Annotated[int, InPath(ge=0, lt=2**63)]  # of a game in the archive
 
 
 @dataclass(frozen=True)
@@ -54,62 +51,79 @@ class ServerSettings:
     folder: Path  # of the games' logs
     archive: Path | None = None  # of games to review
     most_games: int = 64  # awake at once
-    hosts: tuple[str, ...] = LOOPBACK  # names under which it may be reached; empty: any
+    hosts: tuple[str, ...] = access.LOOPBACK  # names under which it may be reached; empty: any
     configuration: Configuration = field(default_factory=lambda: Configuration(ponder=False))
+    game_memory: int = bots.GAME_MEMORY  # bytes that each Penumbra of a game may hold
+    secret: bool = False  # whether a game is played by the browser alone that made it
 
 
 def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     """The application; `lobby` can be given by tests."""
-    games = lobby or Lobby(settings.folder, BotClient(), settings.configuration, settings.most_games)
+    games = lobby or Lobby(
+        settings.folder, BotClient(), settings.configuration, settings.most_games, game_memory=settings.game_memory
+    )
     new_games = Allowance(*NEW_GAMES)
+    reading = asyncio.Semaphore()  # one game file is read at a time, in a thread
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         games.client.prepare()
+        tasks = [asyncio.create_task(games.penumbra_fault()), asyncio.create_task(games.watch_memory())]
         yield
+        for task in tasks:
+            task.cancel()
         await games.close()
 
-    app = FastAPI(title="Penumbra", version=penumbra.__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="Penumbra",
+        version=penumbra.__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+    )
+    for kind, handler in HANDLERS.items():
+        app.add_exception_handler(kind, handler)
     app.add_middleware(GZipMiddleware, minimum_size=1_000)
+    app.add_middleware(Guard, hosts=settings.hosts)
 
-    @app.middleware("http")
-    async def guard(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-        """Refuses other sites' pages, and adds the headers that keep this one's to itself."""
-        if not _is_welcome(request.headers.get("host"), request.headers.get("origin"), settings.hosts):
-            response: Response = _refused(Refusal("origin", "this server does not answer to that name or origin", 403))
-        else:
-            response = await answer(request)
-        for name, value in HEADERS.items():
-            response.headers.setdefault(name, value)
-        return response
-
-    @app.exception_handler(Refusal)
-    async def refuse(_: Request, refusal: Exception) -> Response:
-        assert isinstance(refusal, Refusal)
-        return _refused(refusal)
-
-    @app.exception_handler(Exception)
-    async def fail(_: Request, error: Exception) -> Response:
-        log.error("a request failed", exc_info=error)
-        return _refused(Refusal("failed", "something went wrong in the server; its own log says what", 500))
+    async def game_file(body: bytes) -> GameRecord:
+        async with reading:
+            return await asyncio.to_thread(jobs.parse_game, body)
 
     @app.get("/api/about")
     async def about() -> dict[str, Any]:
+        fault = ""
+        with contextlib.suppress(TimeoutError):
+            fault = await asyncio.wait_for(games.penumbra_fault(), TRIAL_SECONDS)
         return {
             "version": penumbra.__version__,
             "protocol": PROTOCOL,
-            "players": [asdict(bot) for bot in bots.bots()],
+            "players": [asdict(bot) for bot in bots.bots() if not (fault and registry.is_penumbra(bot.name))],
+            "fault": f"Penumbra cannot play here: {fault}" if fault else None,
             "planes": [{"name": plane.name, "description": plane.description} for plane in PLANES],
             "archive": settings.archive is not None,
         }
 
     @app.post("/api/games")
-    async def create(request: Request) -> dict[str, str]:
-        wish = parse_new_game(await _body(request, 10_000))
+    async def create(request: Request) -> Response:
+        wish = parse_new_game(await body_of(request, LARGEST_WISH))
         if not new_games.take():
             raise Refusal("too many", "too many new games at once; try again in a moment", 429)
-        game = await games.create(wish)
-        return {"game": game.setup.id}
+        secret = access.new_secret() if settings.secret else None
+        game = await games.create(wish, None if secret is None else access.digest(secret))
+        response = as_json({"game": game.setup.id})
+        if secret is not None:
+            response.set_cookie(
+                access.COOKIE,
+                secret,
+                max_age=access.COOKIE_SECONDS,
+                path=f"/api/games/{game.setup.id}",
+                secure=request.url.scheme == "https",
+                httponly=True,
+                samesite="strict",
+            )
+        return response
 
     @app.get("/api/games")
     async def finished() -> list[dict[str, Any]]:
@@ -117,40 +131,51 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
 
     @app.get("/api/games/{game_id}")
     async def history(game_id: str) -> Response:
-        return _game_file((await games.find(game_id)).record())
+        return await _game_file(games.record(game_id))
 
     @app.websocket("/api/games/{game_id}/socket")
     async def play(socket: WebSocket, game_id: str) -> None:
         await socket.accept()
-        if not _is_welcome(socket.headers.get("host"), socket.headers.get("origin"), settings.hosts):
+        if not access.is_welcome(socket.headers.get("host"), socket.headers.get("origin"), settings.hosts):
             await socket.close(UNKNOWN_ORIGIN, "this server does not answer to that name or origin")
             return
         try:
-            game = await games.find(game_id)
+            game = games.find(game_id)
         except Refusal as refusal:
-            await socket.close(NO_GAME, str(refusal))
+            await socket.close(LATER if refusal.status in (409, 503) else NO_GAME, str(refusal))
+            return
+        if not (game.over or access.may_play(game.setup, socket.cookies.get(access.COOKIE))):
+            await socket.close(UNKNOWN_ORIGIN, "this game is played in another browser; you can see it once it is over")
             return
         await Connection(socket, game).run()
 
+    @app.websocket("/{path:path}")
+    async def nowhere(socket: WebSocket, path: str) -> None:
+        await socket.accept()
+        await socket.close(NO_GAME, "there is no such socket")
+
     @app.get("/api/archive")
-    async def archived(before: int | None = None) -> list[dict[str, Any]]:
-        return jobs.archived_games(settings.archive, before)
+    async def archived(before: Annotated[int | None, Query(ge=0, lt=2**63)] = None) -> list[dict[str, Any]]:
+        return await asyncio.to_thread(jobs.archived_games, settings.archive, before)
 
     @app.get("/api/archive/{number}")
-    async def archived_game(number: int) -> Response:
-        return _game_file(jobs.archived_record(settings.archive, number))
+    async def archived_game(number: Number) -> Response:
+        return await _game_file(await asyncio.to_thread(jobs.archived_record, settings.archive, number))
 
     @app.post("/api/review")
     async def review(request: Request) -> Response:
-        record = jobs.parse_game(await _body(request, LARGEST_GAME))
+        record = await game_file(await body_of(request, LARGEST_GAME))
+        games.client.expect_job()
         return _lines(jobs.review(games.client, record))
 
     @app.post("/api/analyse")
     async def analyse(request: Request) -> Response:
-        wish = parse_analyse(await _body(request, LARGEST_GAME))
-        record = jobs.parse_game(json.dumps(wish.game).encode())
+        wish = parse_analyse(await body_of(request, LARGEST_GAME))
+        record = await game_file(wish.file())
+        jobs.check_turn(record, wish.turn)
         strength = wish.strength if wish.strength != Strength() else Strength(seconds=1.0)
         configuration = bots.analyst(wish.preset, strength, settings.configuration)
+        games.client.expect_job()
         return _lines(jobs.analyse(games.client, record, configuration, wish.turn, wish.player))
 
     if STATIC.is_dir():
@@ -158,33 +183,8 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     return app
 
 
-def _is_welcome(host: str | None, origin: str | None, hosts: tuple[str, ...]) -> bool:
-    """Whether a request names this server as it may be named, and comes from this server's own page or from none.
-
-    A name is checked so that another site cannot have its own name lead here.
-    """
-    name = urlsplit(f"//{host or ''}").hostname
-    if hosts and name not in hosts:
-        return False
-    return origin is None or urlsplit(origin).netloc == host
-
-
-async def _body(request: Request, most: int) -> bytes:
-    """The body of a request, never more of it than is allowed."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise Refusal("too long", f"the request is too long; {most:,} bytes are read", 413)
-    return body
-
-
-def _refused(refusal: Refusal) -> Response:
-    return JSONResponse(refusal.to_json(), refusal.status)
-
-
-def _game_file(record: GameRecord) -> Response:
-    return Response(to_json(record), media_type="application/json")
+async def _game_file(record: GameRecord) -> Response:
+    return Response(await asyncio.to_thread(to_json, record), media_type="application/json")
 
 
 def _lines(items: AsyncIterator[dict[str, Any]]) -> Response:

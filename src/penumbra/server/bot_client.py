@@ -17,12 +17,15 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from penumbra.players.penumbra.configuration import Configuration
 from penumbra.server.bot_process import AssistantSpec, BotSpec, run
+from penumbra.server.memory import resident
 from penumbra.server.messages import Refusal
 
 log = logging.getLogger(__name__)
 
 LEAST_THREADS = 4  # bots that may think at the same time: a quick one need not wait for two slow ones
+MOST_JOBS = 8  # reviews and analyses under way or waiting, of all pages together
 
 
 class Missing(Exception):
@@ -38,6 +41,7 @@ class BotClient:
 
     def __init__(self) -> None:
         self._numbers = itertools.count()
+        self._jobs = 0
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
         self._waiting: dict[int, tuple[Connection, asyncio.Queue[tuple[str, Any]]]] = {}  # by the process asked
@@ -55,12 +59,26 @@ class BotClient:
         """Calls a method of what is under that key."""
         return await self._request("call", key, method, *arguments)
 
-    async def close(self, key: str) -> None:
-        await self._request("close", key)
+    def release(self, key: str) -> None:
+        """What is under that key is freed as soon as it has done what it was asked before."""
+        if self._pipe is not None:
+            with contextlib.suppress(OSError):
+                self._pipe.send((next(self._numbers), "close", key))
+
+    async def try_out(self, name: str, configuration: Configuration) -> None:
+        """Lets a player of the registry make one choice; `Failed` says why it cannot."""
+        await self._request("try_out", name, configuration)
+
+    def expect_job(self) -> None:
+        """`Refusal` if no job can be taken now."""
+        if self._jobs >= MOST_JOBS:
+            raise Refusal("busy", f"{MOST_JOBS} games are being reviewed and analysed; try again in a moment", 503)
 
     async def stream(self, job: Callable[..., Iterator[Any]], *arguments: Any) -> AsyncIterator[Any]:
         """What a generator yields over there. A ValueError there is a `Refusal` here."""
+        self.expect_job()
         number, answers = self._send("job", job, *arguments)
+        self._jobs += 1
         finished = False
         try:
             while True:
@@ -75,16 +93,25 @@ class BotClient:
                     raise Failed(value)
                 return
         finally:
+            self._jobs -= 1
             self._waiting.pop(number, None)
             if not finished and self._pipe is not None:
                 with contextlib.suppress(OSError):
                     self._pipe.send((number, "cancel"))
 
-    def stop(self) -> None:
-        """Ends the process."""
+    @property
+    def memory(self) -> int:
+        """Bytes that the process holds."""
+        return 0 if self._process is None else resident(self._process.pid)
+
+    def replace(self) -> None:
+        """Another process takes over. Bots are made again when they are next asked, from what they had been told."""
         if self._pipe is not None:
-            self._pipe.close()
-            self._pipe = None
+            self._lost(self._pipe)
+
+    def stop(self) -> None:
+        """Ends the process; the thread that reads from it then closes the pipe."""
+        self._pipe = None
         if self._process is not None:
             self._process.kill()
             self._process.join()
@@ -105,13 +132,16 @@ class BotClient:
     def _send(self, what: str, *arguments: Any) -> tuple[int, asyncio.Queue[tuple[str, Any]]]:
         number = next(self._numbers)
         answers: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
-        pipe = self._pipe or self._start()
         try:
-            pipe.send((number, what, *arguments))
-        except OSError:
-            self._lost(pipe)
-            pipe = self._start()
-            pipe.send((number, what, *arguments))
+            pipe = self._pipe or self._start()
+            try:
+                pipe.send((number, what, *arguments))
+            except OSError:
+                self._lost(pipe)
+                pipe = self._start()
+                pipe.send((number, what, *arguments))
+        except OSError as error:
+            raise Failed(f"the bot process cannot be started: {error.strerror or error}") from None
         self._waiting[number] = pipe, answers
         return number, answers
 
@@ -147,12 +177,10 @@ def _read(
     deliver: Callable[[int, str, Any], None],
     lost: Callable[[Connection], None],
 ) -> None:
-    """In a thread of its own: carries answers to the event loop."""
-    try:
-        while True:
-            loop.call_soon_threadsafe(deliver, *pipe.recv())
-    except (EOFError, OSError):
-        pass
-    finally:
-        if not loop.is_closed():
+    """In a thread of its own: carries answers to the event loop, as long as that runs."""
+    with contextlib.suppress(RuntimeError), contextlib.closing(pipe):
+        try:
+            while True:
+                loop.call_soon_threadsafe(deliver, *pipe.recv())
+        except (EOFError, OSError):
             loop.call_soon_threadsafe(lost, pipe)

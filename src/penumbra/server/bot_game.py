@@ -27,8 +27,9 @@ class BotGame(LiveGame):
         self.steps: list[dict[str, Any]] = []
         self._reviewer = Reviewer(START_FEN)
         self._go = asyncio.Event()
+        self._watched = asyncio.Event()
         self._new: asyncio.Queue[tuple[Step, dict[str, Any] | None]] = asyncio.Queue()
-        self._showing = asyncio.get_running_loop().create_task(self._show())
+        self._showing: asyncio.Task[None] | None = None
 
     def greeting(self) -> dict[str, Any]:
         return {
@@ -41,10 +42,17 @@ class BotGame(LiveGame):
 
     def state(self) -> dict[str, Any]:
         phase = "over" if self.over else "paused" if self.paused else "running"
-        return {"phase": phase, "seconds": self.seconds, "clocks": self.clocks.to_json(), "result": self.result}
+        result = None if self.result is None else self.result.to_json()
+        clocks = self.clocks.to_json()
+        return {"phase": phase, "seconds": self.seconds, "clocks": clocks, "result": result, "kept": self.kept}
+
+    def start(self) -> None:
+        self._showing = asyncio.get_running_loop().create_task(self._show())
+        super().start()
 
     def join(self, listener: Listener) -> None:
         super().join(listener)
+        self._watched.set()
         if not self.paused:
             self._go.set()
 
@@ -54,7 +62,7 @@ class BotGame(LiveGame):
                 self.paused, self.seconds = paused, seconds
                 if not paused:
                     self._go.set()
-                self.ended()
+                self.state_changed()
             case messages.Step():
                 self._go.set()
             case _:
@@ -67,12 +75,21 @@ class BotGame(LiveGame):
     def resumed(self, color: bool) -> None:
         self.heard(color, None)
 
-    def ended(self) -> None:
+    def state_changed(self) -> None:
         self.send_all({"type": "update", "step": None, "state": self.state()})
 
-    async def stop(self) -> None:
-        self._showing.cancel()
-        await super().stop()
+    def stop(self) -> None:
+        if self._showing is not None:
+            self._showing.cancel()
+        super().stop()
+
+    async def before_thought(self) -> None:
+        """Programs that nobody watches do not even think."""
+        if not self.listeners:
+            self.hold_clock()
+            self._watched.clear()
+            await self._watched.wait()
+            self.run_clock()
 
     async def before_step(self) -> None:
         self.hold_clock()

@@ -12,22 +12,28 @@ import logging
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
+from penumbra.core import START_FEN
+from penumbra.network.weights import WeightsError
 from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.player import Player, tell
 from penumbra.rbc.observations import Observation
 from penumbra.server.assistance import Assistant
+from penumbra.server.memory import return_freed
 
 log = logging.getLogger(__name__)
 
 NICENESS = 5
+MOST_FAULTS = 3  # that a player survives in a game; after that it only plays at random, and has crashed
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,8 @@ class Bot:
         self._player.close()
 
     def _thought(self) -> dict[str, Any] | None:
+        if len(self._player.faults) >= MOST_FAULTS:
+            raise RuntimeError(self._player.faults[-1])
         recorded = self._player.recorded if isinstance(self._player, PenumbraPlayer) else []
         return recorded[-1] if recorded else None
 
@@ -104,13 +112,18 @@ class _Missing(Exception):
 
 
 class BotProcess:
-    """What the process holds, by key, and the requests under way."""
+    """What the process holds, by key, and the requests under way.
+
+    Requests about one key are answered one after the other, in the order in which they came.
+    """
 
     def __init__(self, pipe: Connection, threads: int) -> None:
         self._pipe = pipe
         self._sending = threading.Lock()
         self._held: dict[str, Any] = {}
-        self._cancelled: set[int] = set()
+        self._lines: dict[str, deque[Callable[[], None]]] = {}  # requests that wait, by key; none: nothing under way
+        self._queueing = threading.Lock()  # of `_lines`
+        self._running: set[int] = set()  # jobs under way or waiting; one that is cancelled is taken out
         self._players = ThreadPoolExecutor(threads, "penumbra-bot")
         self._jobs = ThreadPoolExecutor(1, "penumbra-job")
 
@@ -120,11 +133,12 @@ class BotProcess:
             while True:
                 number, what, *arguments = self._pipe.recv()
                 if what == "cancel":
-                    self._cancelled.add(number)
+                    self._running.discard(number)
                 elif what == "job":
+                    self._running.add(number)
                     self._jobs.submit(self._stream, number, *arguments)
                 else:
-                    self._players.submit(self._answer, number, getattr(self, what), *arguments)
+                    self._queue(arguments[0], partial(self._answer, number, getattr(self, what), *arguments))
 
     def open(self, key: str, spec: BotSpec | AssistantSpec) -> None:
         self.close(key)
@@ -140,21 +154,54 @@ class BotProcess:
         if held is not None:
             held.close()
 
+    def try_out(self, name: str, configuration: Configuration) -> None:
+        """Raises what keeps a player from its first choice, and what it would have survived by playing at random."""
+        player = registry.make(name, 0, configuration)
+        player.start(True, START_FEN)
+        try:
+            player.opponent_moved(None)
+            player.choose_sense()
+        finally:
+            player.close()
+        if player.faults:
+            raise RuntimeError(player.faults[0])
+
+    def _queue(self, key: str, request: Callable[[], None]) -> None:
+        with self._queueing:
+            if key in self._lines:
+                self._lines[key].append(request)
+                return
+            self._lines[key] = deque()
+        self._players.submit(self._work, key, request)
+
+    def _work(self, key: str, request: Callable[[], None]) -> None:
+        """One request; the next about the same key waits behind those about others."""
+        request()
+        with self._queueing:
+            if not self._lines[key]:
+                del self._lines[key]
+                return
+            following = self._lines[key].popleft()
+        self._players.submit(self._work, key, following)
+
     def _answer(self, number: int, call: Callable[..., Any], *arguments: Any) -> None:
         try:
             self._send(number, "answer", call(*arguments))
         except _Missing as missing:
             self._send(number, "missing", str(missing))
+        except WeightsError as error:
+            self._send(number, "failed", str(error))
         except Exception as error:
             log.exception("a request failed")
             self._send(number, "failed", f"{type(error).__name__}: {error}")
 
     def _stream(self, number: int, job: Callable[..., Iterator[Any]], *arguments: Any) -> None:
         try:
-            for item in job(*arguments):
-                if number in self._cancelled:
-                    break
-                self._send(number, "item", item)
+            if number in self._running:
+                for item in job(*arguments):
+                    if number not in self._running:
+                        break
+                    self._send(number, "item", item)
             self._send(number, "answer", None)
         except ValueError as error:
             self._send(number, "refused", str(error))
@@ -162,7 +209,7 @@ class BotProcess:
             log.exception("a job failed")
             self._send(number, "failed", f"{type(error).__name__}: {error}")
         finally:
-            self._cancelled.discard(number)
+            self._running.discard(number)
 
     def _send(self, number: int, what: str, value: Any) -> None:
         with self._sending, contextlib.suppress(OSError):
@@ -171,6 +218,7 @@ class BotProcess:
 
 def run(pipe: Connection, threads: int) -> None:
     """The process' main function."""
+    return_freed()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when it is over
     with contextlib.suppress(OSError):
         os.nice(NICENESS)

@@ -12,6 +12,8 @@ from penumbra.players.penumbra.presets import PRESETS
 from penumbra.server.messages import Refusal, Side, Strength
 
 ANALYSED = 200_000  # states that an analysis follows
+GAME_MEMORY = 128_000_000  # bytes that each Penumbra of a game may hold
+STATE, ENTRY = 40, 40  # bytes of a state in a set, and of an entry in the table of nodes
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,17 @@ def check(side: Side) -> None:
         raise Refusal("unknown player", f"there is no player {side.player!r}")
 
 
-def configured(strength: Strength, base: Configuration) -> Configuration:
-    """The server's configuration with the strength asked for. Nothing is recorded, and each game has its own seed."""
-    return dataclasses.replace(base, **strength.of(base), record=None, seed=None)
+def configured(strength: Strength, base: Configuration, memory: int = GAME_MEMORY) -> Configuration:
+    """The server's configuration with the strength asked for, in so many bytes.
+
+    Nothing is recorded, and each game has its own seed. Half of the memory is for sets and beliefs, a quarter for the
+    set of the moment while it grows; what the configuration itself says about them comes first.
+    """
+    entries = 1 << max(10, (memory // 8 // ENTRY).bit_length() - 1)
+    budget = {"memory_budget": memory // 2, "table_entries": entries}
+    settings = {**budget, **base.settings}
+    cap = base.cap or max(1_000, memory // 8 // STATE)
+    return dataclasses.replace(base, **strength.of(base), record=None, seed=None, cap=cap, settings=settings)
 
 
 def analyst(preset: str, strength: Strength, base: Configuration) -> Configuration:

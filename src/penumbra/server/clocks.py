@@ -40,14 +40,14 @@ class Clocks:
         used = self._now() - self._since if self._running == color else 0.0
         return max(0.0, self._left[color] - used)
 
-    def set(self, left: list[float] | None) -> None:
+    def set(self, left: tuple[float, float] | None) -> None:
         """Both clocks show this, White's first: a game goes on where it was left."""
         if left is not None and self._left is not None:
             self._left = {True: left[0], False: left[1]}
 
-    def both(self) -> list[float] | None:
+    def both(self) -> tuple[float, float] | None:
         white, black = self.left(True), self.left(False)
-        return None if white is None or black is None else [round(white, 3), round(black, 3)]
+        return None if white is None or black is None else (round(white, 3), round(black, 3))
 
     def to_json(self) -> dict[str, object] | None:
         both = self.both()

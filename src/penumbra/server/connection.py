@@ -18,8 +18,9 @@ RATE = 20.0  # messages a second, in the long run
 BURST = 40
 PATIENCE = 100  # messages beyond the rate, after which the connection is closed
 BACKLOG = 500  # messages that a page may be behind
+BACKLOG_BYTES = 4_000_000  # and characters; a single message may be longer
 
-TOO_SLOW, TOO_MANY = 1013, 1008  # codes of a closed socket
+TOO_SLOW, TOO_MANY, LATER = 1013, 1008, 1013  # codes of a closed socket
 
 
 class Allowance:
@@ -47,18 +48,30 @@ class Connection:
         self._socket = socket
         self._game = game
         self._outgoing: asyncio.Queue[str | int] = asyncio.Queue()  # messages, or the code to close with
+        self._behind = 0  # characters of the messages that wait
+        self._given_up = False
         self._allowance = Allowance(RATE, BURST)
         self._excess = 0
 
     def send(self, message: dict[str, Any]) -> None:
         """Queues a message as it is now; a page that is too far behind is hung up on, and may come back."""
-        if self._outgoing.qsize() < BACKLOG:
-            self._outgoing.put_nowait(json.dumps(message, separators=(",", ":")))
-        elif self._outgoing.qsize() == BACKLOG:
+        if self._given_up:
+            return
+        text = json.dumps(message, separators=(",", ":"))
+        waiting = self._outgoing.qsize()
+        if waiting and (waiting >= BACKLOG or self._behind + len(text) > BACKLOG_BYTES):
+            self._given_up = True
             self._outgoing.put_nowait(TOO_SLOW)
+        else:
+            self._behind += len(text)
+            self._outgoing.put_nowait(text)
 
     async def run(self) -> None:
-        self._game.join(self)
+        try:
+            self._game.join(self)
+        except Refusal as refusal:
+            await self._socket.close(LATER, str(refusal))
+            return
         writer = asyncio.get_running_loop().create_task(self._write())
         try:
             with contextlib.suppress(WebSocketDisconnect):
@@ -67,7 +80,7 @@ class Connection:
                 self._outgoing.put_nowait(TOO_MANY)
                 await writer
         finally:
-            self._game.listeners.discard(self)
+            self._game.leave(self)
             writer.cancel()
 
     def _receive(self, frame: Any) -> None:
@@ -97,4 +110,5 @@ class Connection:
                 if isinstance(message, int):
                     await self._socket.close(message)
                     return
+                self._behind -= len(message)
                 await self._socket.send_text(message)

@@ -39,9 +39,9 @@ class HumanGame(LiveGame):
 
     def state(self) -> dict[str, Any]:
         """What the person can do now. The moves are listed by the person's own pieces alone."""
-        state: dict[str, Any] = {"phase": "waiting", "clocks": self.clocks.to_json()}
+        state: dict[str, Any] = {"phase": "waiting", "clocks": self.clocks.to_json(), "kept": self.kept}
         if self.result is not None:
-            return state | {"phase": "over", "result": self.result}
+            return state | {"phase": "over", "result": self.result.to_json()}
         if self.game.turn != self.color:
             return state
         if self.game.step == SENSE:
@@ -53,7 +53,7 @@ class HumanGame(LiveGame):
             self.send_all({"type": "update", "event": self.views[color].events[-1], "state": self.state()})
             self._assist()
 
-    def ended(self) -> None:
+    def state_changed(self) -> None:
         self.send_all({"type": "update", "event": None, "state": self.state()})
 
     def handle(self, message: Message) -> None:
@@ -91,7 +91,12 @@ class HumanGame(LiveGame):
     # -- assistance
 
     def keys(self) -> list[str]:
-        return [*super().keys(), self._assistant] if self._reported else super().keys()
+        return super().keys() if self._assisting is None else [*super().keys(), self._assistant]
+
+    def stop(self) -> None:
+        if self._assisting is not None:
+            self._assisting.cancel()
+        super().stop()
 
     @property
     def _assistant(self) -> str:

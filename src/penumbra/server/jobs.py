@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,16 +19,33 @@ from penumbra.review.analysis import analyse_as
 from penumbra.server.bot_client import BotClient
 from penumbra.server.messages import Refusal
 
+log = logging.getLogger(__name__)
+
 PAGE = 100  # games of the archive in one answer
+LONGEST = 2_000  # turns, of both players together, of a game that is reviewed
 SOURCE = "the game"  # what a game file is called in messages about it
 
 
 def parse_game(text: bytes) -> GameRecord:
     """The record of a game as reconchess writes it; `Refusal` says what is wrong with it, and at which turn."""
     try:
-        return history_to_record(parse_history(text, SOURCE), SOURCE)
+        history = parse_history(text, SOURCE)
+        if history.num_turns() > LONGEST:
+            raise Refusal("bad game", f"{SOURCE} has {history.num_turns():,} turns; up to {LONGEST:,} are read")
+        return history_to_record(history, SOURCE)
+    except Refusal:
+        raise
     except GameFileError as error:
         raise Refusal("bad game", str(error)) from None
+    except (ValueError, TypeError, RecursionError):  # numbers of thousands of digits, letters that are none
+        raise Refusal("bad game", f"{SOURCE} holds what no game can hold") from None
+
+
+def check_turn(record: GameRecord, turn: int | None) -> None:
+    """`Refusal` if the game has no such turn, which would only be found after it has all been played through."""
+    turns = (len(record.senses) + 1) // 2
+    if turn is not None and turn > turns:
+        raise Refusal("bad game", f"there is no turn {turn}: {SOURCE} has {turns}")
 
 
 async def review(client: BotClient, record: GameRecord) -> AsyncIterator[dict[str, Any]]:
@@ -59,18 +78,31 @@ def archived_games(path: Path | None, before: int | None) -> list[dict[str, Any]
     """A page of the archive, the newest games first; `before` is the last id of the page before."""
     if path is None:
         return []
-    with Archive.open(path) as archive:
+    with _opened(path) as archive:
         return [_listed(game) for game in archive.newest(PAGE, before)]
 
 
 def archived_record(path: Path | None, number: int) -> GameRecord:
     if path is None:
         raise Refusal("no archive", "this server has no archive", 404)
-    with Archive.open(path) as archive:
+    with _opened(path) as archive:
         try:
             return next(archive.get([number])).record
-        except ValueError as error:
-            raise Refusal("unknown game", str(error), 404) from None
+        except ValueError:
+            raise Refusal("unknown game", f"the archive has no game {number} that can be read", 404) from None
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Archive]:
+    """`Refusal` where the archive cannot be read; our own log says why."""
+    try:
+        with Archive.open(path) as archive:
+            yield archive
+    except Refusal:
+        raise
+    except ValueError as error:
+        log.warning("%s", error)
+        raise Refusal("no archive", "the archive of this server cannot be read now", 503) from None
 
 
 def _listed(game: ArchivedGame) -> dict[str, Any]:

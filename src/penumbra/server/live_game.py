@@ -1,6 +1,7 @@
 """A game being played: the true game, its clocks and its log, and the bots' turns.
 
-`HumanGame` and `BotGame` say who hears what; here nobody does. Every step is in the log before anyone hears of it.
+`HumanGame` and `BotGame` say who hears what; here nobody does. Every step is in the log before anyone hears of it;
+where the disk is full, it waits in memory, and everybody hears that too.
 """
 
 from __future__ import annotations
@@ -22,17 +23,20 @@ from penumbra.rbc.actions import (
     view_code,
 )
 from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
-from penumbra.rbc.player_view import PlayerView, color_name, request_code
+from penumbra.rbc.player_view import ColorName, PlayerView, color_name, request_code
 from penumbra.rbc.walk import Step, move, sense
 from penumbra.server.bot_client import BotClient, Failed, Missing
 from penumbra.server.bot_process import BotSpec
 from penumbra.server.clocks import Clocks
-from penumbra.server.game_log import GameLog, Setup, SideSetup, Story
+from penumbra.server.game_log import EndLine, GameLog, Line, MoveLine, Result, SenseLine, Setup, SideSetup, Story
 from penumbra.server.messages import Message, Refusal
 
 log = logging.getLogger(__name__)
 
 TRIES = 3  # to make a bot whose process has died
+MOST_TURNS = 1_000  # of each player; a game that goes on for longer is a draw
+MOST_PAGES = 50  # that look at one game at the same time
+CRASH = "CRASH"  # the reason of a game without a result: a program has failed
 
 
 class Listener(Protocol):
@@ -41,8 +45,8 @@ class Listener(Protocol):
     def send(self, message: dict[str, Any]) -> None: ...
 
 
-class Forfeit(Exception):
-    """A bot has failed, and loses."""
+class Crash(Exception):
+    """A bot has failed: the game ends, and nobody has won."""
 
 
 class LiveGame:
@@ -58,12 +62,13 @@ class LiveGame:
     ) -> None:
         self.setup = setup
         self.listeners: set[Listener] = set()
-        self.game = Game()
+        self.game = Game(full_turn_limit=MOST_TURNS)
         self.game.set_names(setup.white.name, setup.black.name)
         self.clocks = Clocks(setup.seconds, setup.increment, now)
         self.views = {color: PlayerView(color, START_FEN) for color in (True, False)}
         self.last_step: Step | None = None
-        self.result: dict[str, Any] | None = None
+        self.result: Result | None = None
+        self.unused: Callable[[], None] = lambda: None  # called when the game is over and nobody looks at it
         self.client = client
         self._log = game_log
         self._configurations = configurations
@@ -84,20 +89,32 @@ class LiveGame:
         """The view of `color` has a new event; a bot's step may come with a thought."""
         raise NotImplementedError
 
-    def ended(self) -> None:
-        """There is a result."""
+    def state_changed(self) -> None:
+        """There is a result, or the game can be kept no longer, or again."""
         raise NotImplementedError
 
     def resumed(self, color: bool) -> None:
         """A step of `color` has been played again from the log."""
+
+    async def before_thought(self) -> None:
+        """A bot is to choose; it is asked when this returns."""
 
     async def before_step(self) -> None:
         """A bot has chosen; its step is taken when this returns."""
 
     def join(self, listener: Listener) -> None:
         """Somebody comes, and is told how things stand."""
+        if len(self.listeners) >= MOST_PAGES:
+            raise Refusal("full", f"{MOST_PAGES} pages look at this game already", 503)
+        self.keep()
         self.listeners.add(listener)
         listener.send(self.greeting())
+
+    def leave(self, listener: Listener) -> None:
+        """Somebody has gone."""
+        self.listeners.discard(listener)
+        if self.over and not self.listeners:
+            self.unused()
 
     def keys(self) -> list[str]:
         """What the bot process holds for this game."""
@@ -110,6 +127,18 @@ class LiveGame:
         return self.result is not None
 
     @property
+    def kept(self) -> bool:
+        """Whether all of it would outlive the server."""
+        return self._log.kept
+
+    def keep(self) -> bool:
+        """Tries to write what could not be written before; whether all of it would now outlive the server."""
+        before = self.kept
+        if self._log.flush() != before:
+            self.state_changed()
+        return self.kept
+
+    @property
     def step(self) -> int:
         """Of the action that comes next: two for each move made, and one more once its sense is done."""
         return 2 * self.game.plies + self.game.step
@@ -119,9 +148,9 @@ class LiveGame:
         if self.result is None:
             raise Refusal("not over", "the game is not over; until then nobody sees all of it", 403)
         record = self.game.record()
-        winner = self.result["winner"]
-        record.winner = None if winner is None else winner == "white"
-        record.reason = self.result["reason"]
+        if self.result.reason != CRASH:  # records know no crash: that game was not finished
+            record.winner = None if self.result.winner is None else self.result.winner == "white"
+            record.reason = self.result.reason
         return record
 
     def about(self) -> dict[str, Any]:
@@ -133,43 +162,75 @@ class LiveGame:
 
     def start(self) -> None:
         """Goes on from where it stands: the first step, or where its log ends."""
-        if not self.over:
+        if self.over:
+            if not self.game.over:  # it ended in somebody's turn
+                self._begin_turn()
+        elif self.game.over:  # the log ends between the last move and the result
+            self._conclude(self.game.winner, str(self.game.reason))
+        else:
             self.run_clock()
             self._go_on()
 
-    def resume(self, story: Story) -> None:
-        """Plays a log again, without bots, clocks or listeners."""
-        for line in story.steps:
-            color = self.game.turn
-            if "sense" in line:
-                self.views[color].observe(OpponentMoved(self.game.capture), self.game)
-                square = line["sense"]
-                self._tell(sense(self.game, None if square is None else view(parse_square(square), color)))
-            else:
-                self._tell(move(self.game, request_code(line["move"], color)))
-            self.clocks.set(line["left"])
-            self.resumed(color)
-        if story.result is not None:
-            self.result = {key: story.result[key] for key in ("winner", "reason")}
+    def resume(self, story: Story) -> int:
+        """Plays a log again, without bots, clocks or listeners, as far as it follows the rules: so many lines of it."""
+        for number, line in enumerate(story.lines):
+            try:
+                self._resume_line(line)
+            except ValueError as error:
+                log.error("game %s: line %d of its log: %s", self.setup.id, number + 2, error)
+                return number
+        return len(story.lines)
 
-    async def stop(self) -> None:
+    def _resume_line(self, line: Line) -> None:
+        """ValueError, and nothing is changed, if the rules do not allow it."""
+        color = self.game.turn
+        match line:
+            case SenseLine(sense=square):
+                step = sense(self.game, None if square is None else view(parse_square(square), color))
+                self.views[color].observe(OpponentMoved(step.before.capture), step.before)
+            case MoveLine(move=word):
+                step = move(self.game, request_code(word, color))
+            case EndLine(over=result):
+                said, found = (result.winner, result.reason), (_name(self.game.winner), self.game.reason)
+                if said != found if self.game.over else result.reason not in _OFF_BOARD:
+                    raise ValueError(f"the result is {said}, but {found} on the board")
+                self.result = result
+                return
+        self._tell(step)
+        self.clocks.set(line.left)
+        self.resumed(color)
+
+    def stop(self) -> None:
         """Forgets everything but the log, from which the game can be resumed."""
         if self._bots is not None:
             self._bots.cancel()
         self.hold_clock()
-        for key in self.keys():
-            await self.client.close(key)
+        self._release()
+        self._log.close()
 
-    def finish(self, winner: bool | None, reason: str) -> None:
+    def finish(self, winner: bool | None, reason: str, crashed: bool | None = None) -> None:
         """Ends the game for a reason that the board does not show."""
-        self._conclude(winner, reason)
-        self.ended()
+        self._conclude(winner, reason, crashed)
+        self.state_changed()
 
-    def _conclude(self, winner: bool | None, reason: str) -> None:
+    def _conclude(self, winner: bool | None, reason: str, crashed: bool | None = None) -> None:
+        """The clocks stop, and whatever the bots hold is freed."""
         self.hold_clock()
-        result = {"winner": None if winner is None else color_name(winner), "reason": reason}
-        self._log.append({"over": result | {"plies": self.game.plies}})
+        result = Result(_name(winner), reason, self.game.plies, _name(crashed))
+        self._log.append(EndLine(result))
         self.result = result
+        for color in self._configurations:
+            self.client.release(self._key(color))
+        if not self.listeners:
+            asyncio.get_running_loop().call_soon(self._perhaps_unused)
+
+    def _perhaps_unused(self) -> None:
+        if not self.listeners:
+            self.unused()
+
+    def _release(self) -> None:
+        for key in self.keys():
+            self.client.release(key)
 
     def run_clock(self) -> None:
         """The clock of whoever is to act runs."""
@@ -196,34 +257,54 @@ class LiveGame:
         if color in self._configurations:
             if self._bots is None or self._bots.done():
                 self._bots = asyncio.get_running_loop().create_task(self._play_bots())
-        elif self.game.step == SENSE:
-            self.views[color].observe(OpponentMoved(self.game.capture), self.game)
+        elif self._begin_turn():
             self.heard(color, None)
+
+    def _begin_turn(self) -> bool:
+        """What a person is told first in its turn, which is in no log; whether it is the time for that."""
+        color = self.game.turn
+        begins = color not in self._configurations and self.game.step == SENSE
+        if begins:
+            self.views[color].observe(OpponentMoved(self.game.capture), self.game)
+        return begins
 
     # -- steps
 
     def take_sense(self, color: bool, square: int | None, thought: dict[str, Any] | None = None) -> None:
-        """Logs, does and tells a sense; the square is in the view of `color`."""
+        """Does, logs and tells a sense; the square is in the view of `color`. ValueError if there is no such square."""
         name = None if square is None else SQUARE_NAMES[view(square, color)]
-        self._log.append({"step": self.step, "sense": name, "left": self.clocks.both()})
-        self._tell(sense(self.game, square))
+        at = self.step
+        done = sense(self.game, square)
+        self._keep(SenseLine(at, name, self.clocks.both()))
+        self._tell(done)
         self.heard(color, thought)
 
     def take_move(self, color: bool, code: int, thought: dict[str, Any] | None = None) -> None:
-        """Logs, does and tells a move, and hands the turn over; the code is in the view of `color`."""
-        word = code_to_uci(view_code(code, color)) if code else None
+        """Does, logs and tells a move, and hands the turn over; the code is in the view of `color`.
+
+        ValueError, and nothing has changed, if the rules do not allow it.
+        """
+        at = self.step
+        done = move(self.game, code)
         self.clocks.turn_ends()
-        self._log.append({"step": self.step, "move": word, "left": self.clocks.both()})
-        self._tell(move(self.game, code))
+        self._keep(MoveLine(at, code_to_uci(view_code(code, color)) if code else None, self.clocks.both()))
+        self._tell(done)
         if self.game.over:
             self._conclude(self.game.winner, str(self.game.reason))
         else:
             self.run_clock()
         self.heard(color, thought)
         if self.over:
-            self.ended()
+            self.state_changed()
         else:
             self._go_on()
+
+    def _keep(self, line: Line) -> None:
+        """Everybody hears when the disk is full, and when it is so no longer."""
+        before = self.kept
+        self._log.append(line)  # where it cannot be written, it waits in memory
+        if self.kept != before:
+            asyncio.get_running_loop().call_soon(self.state_changed)
 
     def _tell(self, step: Step) -> None:
         self.last_step = step
@@ -235,17 +316,16 @@ class LiveGame:
         """The bots' turns, one after the other, until a person's comes or the game ends."""
         try:
             while not self.over and (color := self.game.turn) in self._configurations:
+                await self.before_thought()
                 try:
                     if self.game.step == SENSE:
                         await self._bot_sense(color)
                     else:
                         await self._bot_move(color)
-                except Forfeit as fault:
-                    log.error("game %s: %s forfeits: %s", self.setup.id, self.setup.side(color).name, fault)
-                    self.finish(not color, "RESIGN")
-        except Refusal as refusal:  # the log cannot be written: the game waits where it is
-            log.error("game %s: %s", self.setup.id, refusal)
-            self.send_all(refusal.to_json())
+                except Crash as fault:
+                    log.error("game %s: %s has crashed: %s", self.setup.id, self.setup.side(color).name, fault)
+                    if not self.over:
+                        self.finish(None, CRASH, color)
         except Exception:
             log.exception("game %s stands still", self.setup.id)
             self.send_all(Refusal("failed", "something went wrong in the server; load the page again").to_json())
@@ -258,7 +338,7 @@ class LiveGame:
         if self.over:
             return
         if square is not None and square not in range(64):
-            raise Forfeit(f"sense {square!r}")
+            raise Crash(f"sense {square!r}")
         player_view.observe(OpponentMoved(capture), self.game)
         self.take_sense(color, square, thought)
 
@@ -274,8 +354,11 @@ class LiveGame:
         if self.over:
             return
         if action not in actions:
-            raise Forfeit(f"move {action!r}")
-        self.take_move(color, action_to_code(action, promotion), thought)
+            raise Crash(f"move {action!r}")
+        try:
+            self.take_move(color, action_to_code(action, promotion), thought)
+        except ValueError as error:
+            raise Crash(f"move {action!r}, promotion {promotion!r}: {error}") from None
         moved = observations[-1]
         if not self.over and isinstance(moved, Moved):
             await self._ask(color, len(observations) - 1, "moved", moved.requested, moved.taken, moved.capture)
@@ -290,8 +373,8 @@ class LiveGame:
             except Missing:
                 continue
             except Failed as error:
-                raise Forfeit(str(error)) from None
-        raise Forfeit("it is lost as often as it is made")
+                raise Crash(str(error)) from None
+        raise Crash("it is lost as often as it is made")
 
     async def _open(self, color: bool, known: int) -> None:
         side = self.setup.side(color)
@@ -314,6 +397,13 @@ class LiveGame:
     def send_all(self, message: dict[str, Any]) -> None:
         for listener in list(self.listeners):
             listener.send(message)
+
+
+_OFF_BOARD = ("TIMEOUT", "RESIGN", CRASH)  # reasons for a game to end that the board does not show
+
+
+def _name(color: bool | None) -> ColorName | None:
+    return None if color is None else color_name(color)
 
 
 def _side_json(side: SideSetup) -> dict[str, Any]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import dataclasses
 import logging
+import math
 import random
 import re
 import secrets
@@ -12,24 +15,32 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from penumbra.core import GameRecord
 from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.server import bots
-from penumbra.server.bot_client import BotClient
+from penumbra.server.bot_client import BotClient, Failed, Missing
 from penumbra.server.bot_game import BotGame
-from penumbra.server.game_log import GameLog, Setup, SideSetup
+from penumbra.server.game_log import GameLog, Setup, SideSetup, Story, ending, read
 from penumbra.server.human_game import HumanGame
 from penumbra.server.live_game import LiveGame
+from penumbra.server.memory import physical
 from penumbra.server.messages import Clock, NewGame, NewPlay, NewWatch, Refusal, Side, Strength
 
 log = logging.getLogger(__name__)
 
+BASE_MEMORY = 1_000_000_000  # bytes of the bot process besides its games: programs, weights, an analysis
+SHARE_OF_MACHINE = 0.7  # of its memory that the bot process may have at most
+MEMORY_SECONDS = 5.0  # between two looks at that
+TRIAL_WAIT = 10.0  # seconds until Penumbra is tried again after it has failed
+TRIAL_NODES = 16  # of the choice by which Penumbra is tried
 PERSON = "Person"  # the name of whoever plays here, in records
+_FOLDERS = re.compile(r"/[^\s:]*/")  # of a file that an error names; a page need not know them
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 class Lobby:
-    """At most `most` games are awake at once. A game's id cannot be guessed: whoever has it may play or watch."""
+    """At most `most` games are awake at once. A game's id cannot be guessed; whoever has it finds the game."""
 
     def __init__(
         self,
@@ -39,6 +50,7 @@ class Lobby:
         most: int,
         now: Callable[[], float] = time.monotonic,
         new_id: Callable[[], str] = lambda: secrets.token_urlsafe(16),
+        game_memory: int = bots.GAME_MEMORY,
     ) -> None:
         self.folder = folder
         self.client = client
@@ -47,97 +59,175 @@ class Lobby:
         self._most = most
         self._now = now
         self._new_id = new_id
-        folder.mkdir(parents=True, exist_ok=True)
+        self._game_memory = game_memory
+        self._trial: asyncio.Task[str] | None = None
+        self._try_again = math.inf  # when
+        with contextlib.suppress(OSError):  # then games are played, and everybody is told that they are not kept
+            folder.mkdir(0o700, parents=True, exist_ok=True)
 
-    async def create(self, wish: NewGame) -> LiveGame:
-        """A new game, started."""
-        await self._make_room()
+    async def create(self, wish: NewGame, secret: str | None = None) -> LiveGame:
+        """A new game, started; `secret` is what a page must show before it may play."""
+        players = [wish.opponent] if isinstance(wish, NewPlay) else [wish.white, wish.black]
+        for side in players:
+            bots.check(side)
+        if any(registry.is_penumbra(side.player) for side in players) and (fault := await self.penumbra_fault()):
+            raise Refusal("unavailable", f"Penumbra cannot play here: {fault}", 503)
+        # Nothing is awaited from here on, so that what has been found to be free still is.
+        self._make_room()
         match wish:
             case NewPlay(opponent=opponent, color=color, clock=clock):
                 white = color == "white" or (color == "random" and secrets.randbelow(2) == 1)
                 sides = (SideSetup(PERSON), self._side(opponent))
-                setup = self._setup(*(sides if white else sides[::-1]), clock)
+                setup = self._setup(*(sides if white else sides[::-1]), clock, secret)
             case NewWatch(clock=clock):
-                setup = self._setup(self._side(wish.white), self._side(wish.black), clock)
-        game_log = GameLog(self.folder / f"{setup.id}.jsonl")
+                setup = self._setup(self._side(wish.white), self._side(wish.black), clock, secret)
+        game_log = GameLog(self._path(setup.id))
         game_log.create(setup)
-        game = self._wake(setup, game_log)
+        game = self._made(setup, game_log)
         if isinstance(game, BotGame) and isinstance(wish, NewWatch):
             game.paused, game.seconds = wish.paused, wish.seconds
-        game.start()
+        self._register(game)
         return game
 
-    async def find(self, game_id: str) -> LiveGame:
-        """The game of that id, resumed from its log if it sleeps."""
-        if not _ID.fullmatch(game_id):
-            raise Refusal("unknown game", "there is no such game", 404)
+    def find(self, game_id: str) -> LiveGame:
+        """The game of that id, resumed from its log if it sleeps.
+
+        Nothing is awaited between the question whether it is awake and its waking: a game has one waker.
+        """
         if game_id in self.awake:
             self.awake[game_id] = self.awake.pop(game_id)
             return self.awake[game_id]
-        game_log = GameLog(self.folder / f"{game_id}.jsonl")
-        if not game_log.path.is_file():
-            raise Refusal("unknown game", "there is no such game", 404)
-        await self._make_room()
+        game_log = GameLog(self._existing(game_id))
+        self._make_room()
         try:
-            story = game_log.read()
-        except (ValueError, TypeError, KeyError) as error:
-            log.error("%s: %s", game_log.path, error)
-            raise Refusal("unreadable", "the log of this game cannot be read", 500) from None
-        game = self._wake(story.setup, game_log)
-        game.resume(story)
-        game.start()
+            story = self._readable(game_log.open)
+            game = self._made(story.setup, game_log)
+            played = game.resume(story)
+            if played < len(story.lines):
+                game_log.cut(story, played)
+        except BaseException:
+            game_log.close()
+            raise
+        self._register(game)
         return game
+
+    def record(self, game_id: str) -> GameRecord:
+        """A game that is over; one that sleeps is not woken for it."""
+        if game_id in self.awake:
+            return self.awake[game_id].record()
+        path = self._existing(game_id)
+        story = self._readable(lambda: read(path))
+        game = self._made(story.setup, GameLog(path))
+        game.resume(story)
+        return game.record()
+
+    async def penumbra_fault(self) -> str:
+        """Why Penumbra cannot play here, "" if it can: it has made a choice, with the weights that games will use."""
+        if self._trial is None or (self._trial.done() and time.monotonic() > self._try_again):
+            self._trial = asyncio.get_running_loop().create_task(self._try_penumbra())
+        return await asyncio.shield(self._trial)
+
+    async def watch_memory(self) -> None:
+        """For ever: a bot process that holds more than all games together may is replaced."""
+        most = min(self._most * self._game_memory + BASE_MEMORY, int(SHARE_OF_MACHINE * physical()))
+        while True:
+            await asyncio.sleep(MEMORY_SECONDS)
+            if (held := self.client.memory) > most:
+                log.error("the bot process holds %d MB, %d are allowed: it is replaced", held >> 20, most >> 20)
+                self.client.replace()
+
+    async def _try_penumbra(self) -> str:
+        configuration = dataclasses.replace(self._configured(Strength()), seconds=None, nodes=TRIAL_NODES)
+        try:
+            await self.client.try_out(registry.PENUMBRA, configuration)
+        except (Failed, Missing) as error:
+            log.error("Penumbra cannot play: %s", error)
+            self._try_again = time.monotonic() + TRIAL_WAIT
+            return _FOLDERS.sub("", str(error))
+        self._try_again = math.inf
+        return ""
 
     def finished(self, most: int = 200) -> list[dict[str, Any]]:
         """The games that are over, the newest first."""
-        paths = sorted(self.folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime, reverse=True)
+        times: dict[Path, float] = {}
+        for path in self.folder.glob("*.jsonl"):
+            with contextlib.suppress(OSError):
+                times[path] = path.stat().st_mtime
         games: list[dict[str, Any]] = []
-        for path in paths[: 2 * most]:
-            with contextlib.suppress(ValueError, TypeError, KeyError, OSError):
-                story = GameLog(path).ending()
+        for path in sorted(times, key=lambda path: times[path], reverse=True)[: 2 * most]:
+            with contextlib.suppress(ValueError, OSError):
+                story = ending(path)
                 if story.result is not None and len(games) < most:
                     setup = story.setup
-                    names = {"white": setup.white.name, "black": setup.black.name}
-                    games.append({"id": setup.id, **names, **story.result, "time": setup.created})
+                    about = {"id": setup.id, "white": setup.white.name, "black": setup.black.name}
+                    games.append(about | story.result.to_json() | {"plies": story.result.plies, "time": setup.created})
         return games
 
     async def close(self) -> None:
+        """Ends the bot process. Every game goes on when it is found again."""
         for game in list(self.awake.values()):
-            await game.stop()
+            game.stop()
         self.awake.clear()
+        if self._trial is not None:
+            self._trial.cancel()
         self.client.stop()
 
-    async def _make_room(self) -> None:
+    def _path(self, game_id: str) -> Path:
+        return self.folder / f"{game_id}.jsonl"
+
+    def _existing(self, game_id: str) -> Path:
+        """The log of a game; an id is not taken for a path."""
+        if not (_ID.fullmatch(game_id) and self._path(game_id).is_file()):
+            raise Refusal("unknown game", "there is no such game", 404)
+        return self._path(game_id)
+
+    def _readable(self, read: Callable[[], Story]) -> Story:
+        try:
+            return read()
+        except Refusal:
+            raise
+        except (ValueError, OSError) as error:
+            log.error("%s", error)
+            raise Refusal("unreadable", "the log of this game cannot be read", 500) from None
+
+    def _make_room(self) -> None:
         """Puts the game to sleep that nobody has used for longest; if all are in use, there is no room."""
         if len(self.awake) < self._most:
             return
-        for game_id, game in self.awake.items():
-            if not game.listeners:
-                del self.awake[game_id]
-                await game.stop()
+        for game in self.awake.values():
+            if not game.listeners and game.keep():
+                self._unload(game)
                 return
         raise Refusal("full", f"this server plays {self._most} games at once, and all are in use; try later", 503)
 
-    def _setup(self, white: SideSetup, black: SideSetup, clock: Clock | None) -> Setup:
+    def _register(self, game: LiveGame) -> None:
+        """From now on it is found, until it is over and nobody looks at it."""
+        self.awake[game.setup.id] = game
+        game.unused = lambda: self._unload(game)
+        game.start()
+
+    def _unload(self, game: LiveGame) -> None:
+        if self.awake.get(game.setup.id) is game and game.keep():
+            del self.awake[game.setup.id]
+            game.stop()
+
+    def _setup(self, white: SideSetup, black: SideSetup, clock: Clock | None, secret: str | None) -> Setup:
         seconds, increment = (None, 0.0) if clock is None else (clock.seconds, clock.increment)
         seed = random.SystemRandom().getrandbits(32)
-        return Setup(self._new_id(), int(time.time()), white, black, seed, seconds, increment)
+        return Setup(self._new_id(), int(time.time()), white, black, seed, seconds, increment, secret)
 
     def _side(self, side: Side) -> SideSetup:
-        bots.check(side)
         made = registry.make(side.player, 0, self._configured(side.strength))
         return SideSetup(made.name, side.player, side.strength.seconds, side.strength.nodes)
 
     def _configured(self, strength: Strength) -> Configuration:
-        return bots.configured(strength, self._configuration)
+        return bots.configured(strength, self._configuration, self._game_memory)
 
-    def _wake(self, setup: Setup, game_log: GameLog) -> LiveGame:
+    def _made(self, setup: Setup, game_log: GameLog) -> LiveGame:
         configurations = {
             color: self._configured(Strength(seconds=side.seconds, nodes=side.nodes))
             for color, side in ((True, setup.white), (False, setup.black))
             if side.player is not None
         }
         kind = BotGame if setup.person is None else HumanGame
-        game = kind(setup, game_log, self.client, configurations, now=self._now)
-        self.awake[setup.id] = game
-        return game
+        return kind(setup, game_log, self.client, configurations, now=self._now)

@@ -6,6 +6,7 @@ the server answers.
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
@@ -27,6 +28,10 @@ class Refusal(ValueError):
         return {"type": "error", "code": self.code, "message": str(self)}
 
 
+MOST_SECONDS, MOST_NODES = 60, 1_000_000  # that a program may think about a step
+Number = Annotated[int, Field(ge=0, lt=100_000)]  # of a step of a game
+
+
 class _Checked(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -36,7 +41,7 @@ class _Checked(BaseModel):
 
 class Sense(_Checked):
     type: Literal["sense"]
-    step: Annotated[int, Field(ge=0)]
+    step: Number
     square: str | None  # None senses nothing
 
     @field_validator("square")
@@ -49,7 +54,7 @@ class Sense(_Checked):
 
 class Move(_Checked):
     type: Literal["move"]
-    step: Annotated[int, Field(ge=0)]
+    step: Number
     move: str | None  # None passes
 
     @field_validator("move")
@@ -103,8 +108,8 @@ def parse_message(text: str) -> Message:
 class Strength(_Checked):
     """How Penumbra thinks about each step; other players have a strength of their own."""
 
-    seconds: Annotated[float, Field(gt=0, le=60, strict=False)] | None = None
-    nodes: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    seconds: Annotated[float, Field(gt=0, le=MOST_SECONDS, strict=False)] | None = None
+    nodes: Annotated[int, Field(ge=1, le=MOST_NODES)] | None = None
 
     def of(self, base: Configuration) -> dict[str, Any]:
         """The changes to a configuration; left out, the configuration's own."""
@@ -155,6 +160,13 @@ class Analyse(_Checked):
     player: ColorName | None = None
     preset: Annotated[str, Field(max_length=64)] = "penumbra"
     strength: Strength = Strength()
+
+    def file(self) -> bytes:
+        """The game as a file; `Refusal` where it holds what no file can."""
+        try:
+            return json.dumps(self.game).encode()
+        except (ValueError, RecursionError):
+            raise Refusal("bad game", "the game holds what no game can hold") from None
 
 
 NewGame = NewPlay | NewWatch

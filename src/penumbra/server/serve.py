@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import os
 import socket
@@ -9,10 +10,13 @@ import sys
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
 
-from penumbra.server.application import LOOPBACK, ServerSettings, make_app
+from penumbra.server.application import ServerSettings, make_app
+from penumbra.server.memory import return_freed
 
 LONGEST_FRAME = 65_536  # bytes of a socket's message; beyond it the connection ends
+CONNECTIONS = 200  # at the same time, and two more for each game; others are told to come back (503)
 
 
 def games_folder() -> Path:
@@ -21,8 +25,17 @@ def games_folder() -> Path:
     return (Path(base) if base else Path.home() / ".local" / "share") / "penumbra" / "games"
 
 
+def is_public(host: str) -> bool:
+    """Whether others than this machine can reach an address of it."""
+    try:
+        return not ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host != "localhost"
+
+
 def serve(settings: ServerSettings, host: str, port: int) -> None:
     """Until it is interrupted. A host other than this machine itself is reachable by others."""
+    return_freed()
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as listening:
@@ -35,14 +48,20 @@ def serve(settings: ServerSettings, host: str, port: int) -> None:
         port = listening.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
         print(f"Penumbra is at http://{shown}:{port} (Ctrl+C ends it)", flush=True)
-        if host not in LOOPBACK:
-            print("Others who can reach this machine can play here too.", flush=True)
-        config = uvicorn.Config(
-            make_app(settings),
-            log_level="warning",
-            ws="websockets-sansio",
-            ws_max_size=LONGEST_FRAME,
-            server_header=False,
-            timeout_graceful_shutdown=2,
-        )
-        uvicorn.Server(config).run(sockets=[listening])
+        if is_public(host):
+            print("Others who can reach this machine can play here too; each game belongs to its browser.", flush=True)
+        uvicorn.Server(uvicorn_config(make_app(settings), settings.most_games)).run(sockets=[listening])
+
+
+def uvicorn_config(app: FastAPI, most_games: int) -> uvicorn.Config:
+    """How the application is served, with the limits that hold before it hears of anything."""
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        log_config=None,  # as everything else is logged
+        ws="websockets-sansio",
+        ws_max_size=LONGEST_FRAME,
+        server_header=False,
+        timeout_graceful_shutdown=2,
+        limit_concurrency=CONNECTIONS + 2 * most_games,
+    )

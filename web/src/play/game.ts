@@ -5,7 +5,7 @@ import { Board } from "../board/board";
 import type { Belief } from "../board/layers";
 import { type Style, beliefOf } from "../board/shares";
 import { ClockFace } from "../clock";
-import { choice, labelled, make } from "../elements";
+import { choice, labelled, make, warning } from "../elements";
 import { type Page, go, isTyping } from "../page";
 import type { Assistance, GameAbout, PlayGreeting, PlayMessage, PlayState } from "../protocol";
 import { PROTOCOL } from "../protocol";
@@ -21,7 +21,7 @@ import {
   pieceOf,
   senseWindow,
 } from "../squares";
-import { count, percent, resultFor } from "../words";
+import { UNKEPT, count, percent, resultFor } from "../words";
 import { Knowledge } from "./knowledge";
 import { Notes } from "./notes";
 import { forgetGame, rememberGame } from "./ongoing";
@@ -45,6 +45,7 @@ class PlayPage implements Page {
   private readonly banner = make("p", { class: "banner" });
   private readonly notices = make("p", { class: "notice" });
   private readonly lost = make("p", { class: "lost", role: "alert", hidden: true });
+  private readonly unkept = warning(UNKEPT);
   private readonly moves = make("ol", { class: "moves", "aria-label": "Turns", tabindex: "0" });
   private readonly states = make("p", { class: "states" });
   private readonly pass = make("button", { type: "button", onclick: () => this.skip() }, "Pass");
@@ -56,7 +57,7 @@ class PlayPage implements Page {
   private notes: Notes | null = null;
   private color: Color = "white";
   private knowledge: Knowledge | null = null;
-  private state: PlayState = { phase: "waiting", clocks: null };
+  private state: PlayState = { phase: "waiting", clocks: null, kept: true };
   private assistance: Assistance | null = null;
   private help: Help = "none";
   private ages = true;
@@ -145,7 +146,7 @@ class PlayPage implements Page {
       make(
         "div",
         { class: "card narrow" },
-        make("h1", {}, "No such game"),
+        make("h1", {}, "This game cannot be played here"),
         make("p", {}, `The server says: ${reason}.`),
         make("a", { href: "#/play" }, "Start a new game"),
       ),
@@ -157,6 +158,7 @@ class PlayPage implements Page {
     this.state = state;
     this.selected = this.tapped = null;
     for (const clock of Object.values(this.clocks)) clock.show(state.clocks);
+    this.unkept.hidden = state.kept;
     if (state.phase === "over" && !this.truth) void this.reveal();
     this.draw();
     if (before !== state.phase) say(`${this.notices.textContent} ${SPOKEN[state.phase]}`);
@@ -210,6 +212,7 @@ class PlayPage implements Page {
       { class: "side" },
       this.banner,
       this.lost,
+      this.unkept,
       this.notices,
       make("div", { class: "actions" }, this.pass, this.resign),
       this.after,

@@ -67,6 +67,10 @@ export class BotChoice {
   }
 }
 
+/** Why players are missing from the list, if any are. */
+export const faults = ({ fault }: About): HTMLElement[] =>
+  fault ? [make("p", { class: "fault", role: "alert" }, `${fault}.`)] : [];
+
 export const clockChoice = (): HTMLSelectElement => select(CLOCKS);
 
 /** A form that starts a game; what the server refuses stands under its button. */
@@ -118,7 +122,7 @@ export function playSetup(about: About): Page {
   const form = setupForm(
     "Play",
     "You do not see your opponent's pieces. Each turn you first look at one 3×3 window, then move.",
-    [bot.element, labelled("Your colour", colors), field("Clock", clock)],
+    [...faults(about), bot.element, labelled("Your colour", colors), field("Clock", clock)],
     async () => {
       const wish = { mode: "play", opponent: bot.value, color, clock: clockOf(clock.value) };
       go(`#/play/${(await post<{ game: string }>("/api/games", wish)).game}`);

@@ -4,7 +4,7 @@ import { make } from "../elements";
 import { type Page, go } from "../page";
 import type { About, ListedGame } from "../protocol";
 import { get } from "../server";
-import { reasonName } from "../words";
+import { CRASH, reasonName } from "../words";
 
 export function reviewChoice(about: About, open: (file: File) => Promise<void>): Page {
   const fault = make("p", { class: "fault", role: "alert" });
@@ -71,7 +71,12 @@ function gameList(title: string, path: string, kind: string): HTMLElement {
 
 function listed(game: ListedGame, kind: string): HTMLElement {
   const winner = game.winner === null ? "drawn" : `${game.winner === "white" ? game.white : game.black} won`;
-  const how = game.reason ? `${winner}, ${reasonName(game.reason)}` : "not finished";
+  const how =
+    game.reason === CRASH
+      ? "no result, a program crashed"
+      : game.reason
+        ? `${winner}, ${reasonName(game.reason)}`
+        : "not finished";
   const when = new Date(1000 * game.time).toLocaleDateString();
   const link = make("a", { href: `#/review/${kind}/${game.id}` }, `${game.white} v ${game.black}`);
   link.addEventListener("click", () => go(`#/review/${kind}/${game.id}`));

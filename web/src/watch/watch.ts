@@ -1,16 +1,16 @@
 // Two programs, watched: both views and the truth as the game goes on, with pause and single steps.
 
-import { field, make, select } from "../elements";
+import { field, make, select, warning } from "../elements";
 import { ClockFace } from "../clock";
 import { type Page, go } from "../page";
 import type { About, WatchGreeting, WatchMessage, WatchState } from "../protocol";
 import { GameSocket, post } from "../server";
-import { BotChoice, clockChoice, clockOf, setupForm } from "../play/setup";
+import { BotChoice, clockChoice, clockOf, faults, setupForm } from "../play/setup";
 import { Boards } from "../review/boards";
 import { thoughtView } from "../review/analysis_panel";
 import { Curves } from "../review/curves";
 import { GameModel, stepSentence } from "../review/game_model";
-import { resultLine } from "../words";
+import { UNKEPT, resultLine } from "../words";
 
 export function watchSetup(about: About): Page {
   const white = new BotChoice(about, "White", "penumbra");
@@ -19,7 +19,7 @@ export function watchSetup(about: About): Page {
   const form = setupForm(
     "Watch",
     "Two programs play; you see the truth, and what each of them can know.",
-    [white.element, black.element, field("Clock", clock)],
+    [...faults(about), white.element, black.element, field("Clock", clock)],
     async () => {
       const wish = { mode: "watch", white: white.value, black: black.value, clock: clockOf(clock.value), seconds: 0.8 };
       go(`#/watch/${(await post<{ game: string }>("/api/games", wish)).game}`);
@@ -37,11 +37,8 @@ class WatchPage implements Page {
   private readonly boards = new Boards();
   private readonly curves = new Curves(() => undefined);
   private readonly sentence = make("p", { class: "sentence", role: "status" });
-  private readonly lost = make(
-    "p",
-    { class: "lost", role: "alert", hidden: true },
-    "The connection to the server is lost. Trying to come back…",
-  );
+  private readonly lost = warning("The connection to the server is lost. Trying to come back…");
+  private readonly unkept = warning(UNKEPT);
   private readonly pause = make(
     "button",
     { type: "button", class: "primary", onclick: () => this.togglePause() },
@@ -113,6 +110,7 @@ class WatchPage implements Page {
     this.element.replaceChildren(
       make("header", { class: "review-head" }, make("h1", {}, `${game.white.name} v ${game.black.name}`)),
       this.lost,
+      this.unkept,
       this.boards.element,
       this.sentence,
       make("div", { class: "transport" }, this.pause, this.next, this.speed, this.after),
@@ -125,6 +123,7 @@ class WatchPage implements Page {
 
   private setState(state: WatchState): void {
     this.state = state;
+    this.unkept.hidden = state.kept;
     const over = state.phase === "over";
     this.pause.textContent = state.phase === "paused" ? "Go on" : "Pause";
     this.pause.hidden = this.next.hidden = this.speed.hidden = over;
