@@ -105,7 +105,7 @@ def command_lines(page: Path) -> list[list[str]]:
     spans = re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
     found = []
     for line in [line for block in blocks for line in block.splitlines()] + spans:
-        if match := re.match(r"(?:[A-Z_]+=\S+ )*(?:time )?(?:\S*/)?penumbra ([a-z-]+.*)", line.strip()):
+        if match := re.match(r"(?:[A-Z_]+=\S+ )*(?:time )?(?:\S*/)?penumbra ([a-z].*)", line.strip()):
             found.append(shlex.split(match[1].split(" #")[0]))
     return found
 
