@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from penumbra.arena.archive_run import GameFailed, PlannedGame, Progress, play_into_archive
-from penumbra.arena.game_loop import FAULTS, NO_CLOCK, play
+from penumbra.arena.game_loop import FAULTS, NO_CLOCK, CannotStart, play
 from penumbra.arena.pool import AnyPool, pool_of
 from penumbra.arena.population import Pairing, Population
 from penumbra.core import Game, GameRecord, set_threads
@@ -69,7 +69,11 @@ class GenerationWorker:
                 ours.append(player)
             turns = (pairing.opening_plies + 1 - side) // 2
             sides.append(WithOpening(player, turns, rng) if turns else player)
-        outcome = play(sides[0], sides[1], NO_CLOCK, Game(None, 100, self._full_turns))
+        try:
+            outcome = play(sides[0], sides[1], NO_CLOCK, Game(None, 100, self._full_turns))
+        except CannotStart as error:
+            faulty = pairing.white if error.color else pairing.black
+            return GeneratedGame(b"", 0.0, f"{faulty.name}: {error.reason}: {error.detail}")
         if outcome.reason in FAULTS:
             faulty = pairing.black if outcome.winner else pairing.white
             return GeneratedGame(b"", 0.0, f"{faulty.name}: {outcome.reason}: {outcome.detail}")

@@ -31,6 +31,7 @@ EXAMPLES = examples(
 )
 PYTHON = "The Python, of another installation of Penumbra, in which player {} runs."
 NAME = "What results and game files call player {}."
+FAULTS_SHOWN = 5  # games
 GAMES = "How many games at most; A has White in the first and colours alternate."
 
 
@@ -131,6 +132,12 @@ def _play(match: Match, as_json: bool) -> None:
         print(summary(match, score, interrupted))
     if interrupted:
         raise typer.Exit(INTERRUPTED)
+    if unsettled := len(score.results) - len(score.settled):
+        raise ValueError(f"{unsettled} games could not be played; the last: {_last_trouble(score)}")
+
+
+def _last_trouble(score: Score) -> str:
+    return [result.detail for result in score.results if not result.settled][-1]
 
 
 def _show_installations(match: Match) -> None:
@@ -160,8 +167,14 @@ def game_line(match: Match, result: GameResult) -> str:
 
 
 def summary(match: Match, score: Score, interrupted: bool) -> str:
-    """The score, wins by reason with those on time apart, and what each side lost by its own fault."""
+    """The score, wins by reason with those on time apart, and what each side lost by its own fault.
+
+    Games that ended by a fault are in the score, since a fault loses, and told apart from those that were played out.
+    """
     lines = [f"{match.a.name} v {match.b.name}: {score.line()}"]
+    if faults := score.faults:
+        lines.append(f"  {len(faults)} of these games ended by a player's fault; the others: {score.faultless.line()}")
+        lines += [f"  {fault_line(match, result)}" for result in faults[:FAULTS_SHOWN]]
     if match.sprt is not None:
         lines.append(f"  {match.sprt.line(*score.tally)}")
     for side, name in (("a", match.a.name), ("b", match.b.name)):
@@ -175,9 +188,9 @@ def summary(match: Match, score: Score, interrupted: bool) -> str:
         if least:
             lines.append(f"  {who.name}'s clock never showed less than {min(least):.2f} s")
     recoveries = sum(len(result.recoveries) for result in score.results)
-    faults = [fault for result in score.results for fault in result.search_faults]
+    failed = sum(len(result.search_faults) for result in score.results)
     if match.a.is_penumbra or match.b.is_penumbra:
-        lines.append(f"  Penumbra lost track and recovered {recoveries} times; searches that failed: {len(faults)}")
+        lines.append(f"  Penumbra lost track and recovered {recoveries} times; searches that failed: {failed}")
     unsettled = len(score.results) - len(score.settled)
     lines.append(f"  games: {match.games} asked for, {len(score.settled)} settled, {unsettled} not settled")
     if match.is_clear(score):
@@ -185,6 +198,12 @@ def summary(match: Match, score: Score, interrupted: bool) -> str:
     if interrupted:
         lines.append(f"  interrupted: {match.games - len(score.results)} games not played")
     return "\n".join(lines)
+
+
+def fault_line(match: Match, result: GameResult) -> str:
+    """Who failed in a game, and how."""
+    loser = match.b.name if result.winner == "a" else match.a.name
+    return f"game {result.number + 1}: {loser} lost by a fault, {result.reason}: {result.detail}"
 
 
 def _counts(counts: dict[str, int]) -> str:

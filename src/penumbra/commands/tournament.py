@@ -71,7 +71,7 @@ def tournament(
             standing = run(planned, to, pool, show)
         print(f"{archive}: {standing.line()}; {standing.played:,} played now")
         with contextlib.suppress(ValueError):  # too few games to rate anybody
-            show_ratings(standing.ratings(*fixed), as_json=False)
+            show_ratings(standing.ratings(*fixed), standing.faults, as_json=False)
         if report is not None:
             write_report(report, planned, [game for _, game in games_of(planned, to)], fixed)
             print(f"{report}: the report")
@@ -100,16 +100,22 @@ def standing_table(standing: Standing) -> Table:
     from rich.table import Table
 
     table = Table(title=standing.line(), box=None)
-    for heading in ("player", "Elo", "95 %", "games", "score"):
+    for heading in ("player", "Elo", "95 %", "games", "score", "faults"):
         table.add_column(heading, justify="left" if heading == "player" else "right")
     try:
         for rating in standing.ratings().players:
             score = f"{rating.points:g} ({100 * rating.share:.0f} %)"
-            table.add_row(rating.name, f"{rating.elo:.0f}", f"±{rating.margin:.0f}", f"{rating.games:,}", score)
+            games, margin = f"{rating.games:,}", f"±{rating.margin:.0f}"
+            table.add_row(rating.name, f"{rating.elo:.0f}", margin, games, score, _faults(standing, rating.name))
     except ValueError:
-        for name, (points, games) in sorted(_points(standing).items(), key=lambda item: -item[1][0]):
-            table.add_row(name, "", "", f"{games:,}", f"{points:g}")
+        for name, (points, n) in sorted(_points(standing).items(), key=lambda item: -item[1][0]):
+            table.add_row(name, "", "", f"{n:,}", f"{points:g}", _faults(standing, name))
     return table
+
+
+def _faults(standing: Standing, name: str) -> str:
+    """Losses by the player's own fault, nothing where there are none."""
+    return ", ".join(f"{fault} {n}" for (who, fault), n in standing.faults.items() if who == name)
 
 
 def _points(standing: Standing) -> dict[str, tuple[float, int]]:

@@ -57,11 +57,11 @@ def policy_evaluator(weights: str | None, device: str, headset: str) -> Evaluato
     if device.startswith(SCHEME):
         address = device.removeprefix(SCHEME)
         _check_headset(address, headset, _headsets_at(address))
-        return tried(_remote(address, headset, headset), device)
+        return _remote(address, headset, headset)
     where = choose_device(device)
     path = _path(weights, where)
     _check_headset(path, headset, _load(path).architecture.headsets)
-    return tried(_make(path, where, headset, headset, threads()), path)
+    return _make(path, where, headset, headset, threads())
 
 
 def own_headset(names: tuple[str, ...], policies: tuple[str, ...] = OWN, path: str = "the network") -> str:
