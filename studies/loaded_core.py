@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from penumbra.arena.entrants import entrant
 from penumbra.arena.match import Match, run
 from penumbra.arena.score import Score
+from penumbra.commands.errors import hear_interrupts
 from penumbra.commands.match import parse_clock
 from penumbra.players.penumbra.configuration import EVALUATORS, Configuration
 
@@ -68,6 +69,7 @@ def main() -> int:
     parser.add_argument("--no-ponder", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    hear_interrupts()
     clocks = {text: parse_clock(text) for text in options.clocks}
     lost = 0
     with loaded_core(options.core, options.busy):

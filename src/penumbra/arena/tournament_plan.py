@@ -179,9 +179,7 @@ def _tournament(given: _File, folder: Path) -> Tournament:
         given.on_error,
     )
     if (asked := given.games * len(tournament.pairings())) > MOST_GAMES:
-        raise ConfigurationError(
-            f"games = {given.games}: {asked:,} games in all; a tournament has at most {MOST_GAMES:,}"
-        )
+        raise ConfigurationError(f"games = {given.games}: that makes {asked:,}, and {MOST_GAMES:,} are the most")
     return tournament
 
 

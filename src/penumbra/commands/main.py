@@ -35,7 +35,7 @@ from penumbra.commands import (
     tournament,
     train,
 )
-from penumbra.commands.errors import FAILED, INTERRUPTED, MISUSED, complain
+from penumbra.commands.errors import FAILED, INTERRUPTED, MISUSED, complain, hear_interrupts
 from penumbra.commands.options import examples
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ def options(
 
 def main() -> None:
     """The entry point: errors of the user and of files become one line."""
+    hear_interrupts()
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except TyperException as error:

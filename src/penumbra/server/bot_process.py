@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+from penumbra.arena.pool import ignore_interrupts
 from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.player import PenumbraPlayer
@@ -171,7 +171,7 @@ class BotProcess:
 
 def run(pipe: Connection, threads: int) -> None:
     """The process' main function."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when it is over
+    ignore_interrupts()  # the server decides when it is over
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
     BotProcess(pipe, threads).serve()
