@@ -46,7 +46,7 @@ def import_games(
     from penumbra.interop.game_files import find_files, read_games
 
     files = find_files(paths)
-    problems = Problems()
+    problems, notes = Problems(), list[str]()
     read = 0
     with (
         archives.Archive.open_or_create(archive) as games,
@@ -57,12 +57,14 @@ def import_games(
             nonlocal read
             for file in files:
                 origin = source or (file.name.partition(".")[0] if file in paths else file.parent.name)
-                for record in read_games(file, problems, bar.advance):
+                for record in read_games(file, problems, bar.advance, notes.append):
                     read += 1
                     yield archives.NewGame(record, origin)
 
         new = games.add_all(records())
         total = len(games)
+    for line in notes:
+        print(line)
     print(f"{archive}: {new:,} games added, {read - new:,} were known, {problems.count:,} broken; {total:,} in all")
     problems.conclude()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from reconchess.history import GameHistoryEncoder
 from penumbra.core import GameRecord
 from penumbra.interop.history import history_to_record, record_to_history
 from penumbra.interop.history_json import GameFileError, parse_history
+
+log = logging.getLogger(__name__)
 
 LINES = (".jsonl", ".ndjson")
 NAMES = (".json", *LINES)  # with or without .gz: what is looked for in folders
@@ -39,15 +42,19 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def read_games(
-    file: Path, trouble: Callable[[GameFileError], None], progress: Callable[[int], None] = lambda n: None
+    file: Path,
+    trouble: Callable[[GameFileError], None],
+    progress: Callable[[int], None] = lambda n: None,
+    note: Callable[[str], None] = log.warning,
 ) -> Iterator[GameRecord]:
-    """The games in one file; `trouble` hears of those that cannot be read, `progress` of bytes of the file done."""
+    """The games in one file; `trouble` hears of those that cannot be read, `progress` of bytes of the file done, `note`
+    of what was changed in a game so that it could be."""
     try:
         with _opened(file) as (stream, raw):
             done = 0
             for text, source in _objects(file, stream, trouble):
                 try:
-                    yield history_to_record(parse_history(text, source), source)
+                    yield history_to_record(parse_history(text, source), source, note)
                 except GameFileError as error:
                     trouble(error)
                 now = raw.tell()
