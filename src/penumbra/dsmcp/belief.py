@@ -162,6 +162,7 @@ class Belief(Generic[X, L]):
     steps: list[Step[X, L]] = field(default_factory=list)
     counters: BeliefCounters = field(default_factory=BeliefCounters)
     particle_seconds: float = 0.0  # what a particle took lately (refill.py)
+    at_once: int | None = None  # particles drawn or inferred between two looks at the time; None: as many as wanted
     _numbered: int = 0  # particles so far
     _reported: BeliefCounters = field(default_factory=BeliefCounters)  # as they were when health was asked for last
 
@@ -259,12 +260,13 @@ class Belief(Generic[X, L]):
         """`DrawSample` for all missing particles of step i."""
         step, before = self.steps[i], self.steps[i - 1]
         while step.count < n and not hurried():
+            wanted = min(n - step.count, self.at_once or n)
             if not before.count:
-                self.add_singletons(i, n - step.count)
+                self.add_singletons(i, wanted)
             elif self.settings.sampling == "rejection":
-                self.draw_by_rejection(i, min(n - step.count, self.settings.b), hurried)
+                self.draw_by_rejection(i, min(wanted, self.settings.b), hurried)
             else:
-                self.draw_by_enumeration(i, n - step.count, hurried)
+                self.draw_by_enumeration(i, wanted, hurried)
 
     def draw_by_rejection(self, i: int, wanted: int, hurried: Callable[[], bool]) -> None:
         """A round of tries after the other, for all particles wanted at once."""
@@ -323,8 +325,9 @@ class Belief(Generic[X, L]):
 
     def inferred(self, step: Step[X, L], rows: Rows, hurried: Callable[[], bool]) -> Rows:
         """Infers these particles, b at a time; those for which there was time."""
-        for first in range(0, len(rows), self.settings.b):
-            some = rows[: first + self.settings.b]
+        b = min(self.settings.b, self.at_once or self.settings.b)
+        for first in range(0, len(rows), b):
+            some = rows[: first + b]
             self.policy(step, some)
             if hurried():
                 break
@@ -342,7 +345,7 @@ class Belief(Generic[X, L]):
         ours = self.domain.ours(before.x)
         tries = rounds = 0
         while len(missing) and tries < self.settings.k:
-            each = tries_of_round(rounds, self.settings.k - tries, len(missing))
+            each = tries_of_round(rounds, self.settings.k - tries, len(missing), self.at_once)
             drawn = self.rng.integers(before.count, size=len(missing) * each)
             if ours:
                 assert before.action is not None
@@ -386,7 +389,7 @@ class Belief(Generic[X, L]):
         asked[drawn] = True
         missing = np.flatnonzero(asked & ~policy.inferred)
         if len(missing):
-            more = max(0, min(2**rounds - 1, self.settings.b) - len(missing))
+            more = max(0, min(2**rounds - 1, self.at_once or self.settings.b) - len(missing))
             missing = np.concatenate([missing, np.flatnonzero(~asked & ~policy.inferred)[:more]])
         for first in range(0, len(missing), self.settings.b):
             rows = missing[first : first + self.settings.b]
@@ -445,9 +448,9 @@ class Belief(Generic[X, L]):
         )
 
 
-def tries_of_round(rounds: int, left: int, missing: int) -> int:
+def tries_of_round(rounds: int, left: int, missing: int, at_once: int | None = None) -> int:
     """How often each missing particle is tried at once, after so many rounds and with so many tries left."""
-    return int(min(2**rounds, left, max(1, TRIES_AT_ONCE // missing)))
+    return int(min(2**rounds, left, max(1, (at_once or TRIES_AT_ONCE) // missing)))
 
 
 def spread_draws(weights: npt.NDArray[np.float64], n: int, rng: np.random.Generator) -> Rows:
