@@ -52,6 +52,7 @@ from penumbra.dsmcp.settings import Settings
 TRIES_AT_ONCE = 4096  # of all particles together
 HASTY_STEPS = 4  # that a belief is carried on without looking at the time: the steps of a turn of each player
 FEW = 32  # particles that are made in haste
+UNMEASURED = 2e-4  # seconds of a particle, until it is known what one takes
 REACH = 4  # times as many particles as are wanted may be inferred to draw them from
 ANCESTRY = 4  # steps back to which the ancestors of a particle are known: a turn of each player
 
@@ -161,7 +162,7 @@ class Belief(Generic[X, L]):
     rng: np.random.Generator
     steps: list[Step[X, L]] = field(default_factory=list)
     counters: BeliefCounters = field(default_factory=BeliefCounters)
-    particle_seconds: float = 0.0  # what a particle took lately (refill.py)
+    particle_seconds: float = UNMEASURED  # what a particle took lately (refill.py)
     at_once: int | None = None  # particles drawn or inferred between two looks at the time; None: as many as wanted
     _numbered: int = 0  # particles so far
     _reported: BeliefCounters = field(default_factory=BeliefCounters)  # as they were when health was asked for last
