@@ -422,6 +422,7 @@ def test_refilling_in_the_background_stops_cleanly(player: int) -> None:
     agent.observe(phantom.opponent_tried(agent.x))
     agent.stop_pondering()
     check_consistent(agent.belief)
+    agent.close()
 
 
 def test_a_belief_looks_at_the_time_after_so_many_particles() -> None:

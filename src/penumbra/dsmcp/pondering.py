@@ -30,7 +30,7 @@ NICENESS = 5  # added to the process's own
 WINDOW = 0.02  # seconds over which waiting for a core is measured
 WAITING = 0.15  # share of a window that says somebody else needs the core
 REST, LONGEST_REST = 0.05, 2.0  # seconds
-LINGER = 60.0  # seconds that an idle thread stays, where nobody ends it
+LINGER = 10.0  # seconds that an idle thread stays, where nobody ends it
 
 
 class State(Enum):
