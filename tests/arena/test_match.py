@@ -410,6 +410,8 @@ def test_an_interrupt_ends_the_match_with_what_was_played(tmp_path: Path) -> Non
         start_new_session=True,
     )
     assert process.stdout is not None
+    first = process.stdout.readline()
+    assert first == "random v random: 100,000 games at 900 s and 5 s a turn, 1 at a time\n"
     assert process.stdout.readline().startswith("game 1: random v random: ")
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=30)

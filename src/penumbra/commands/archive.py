@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penumbra.commands.checks import file_to_write, first, folder_to_fill
 from penumbra.commands.errors import Problems
 from penumbra.commands.options import ArchiveFile, ArchiveToFill, AsJson, Cap, Seed, Workers, examples
 
@@ -22,6 +23,13 @@ app = typer.Typer(
     epilog=examples("penumbra archive import games.db demo.json", "penumbra archive verify --help"),
     rich_markup_mode=None,
 )
+
+
+def games_to_write(path: Path) -> None:
+    """A file of lines or a folder, by its name, that can be written."""
+    from penumbra.interop.game_files import is_file_of_lines
+
+    (file_to_write if is_file_of_lines(path) else folder_to_fill)(path)
 
 
 @app.command(
@@ -72,7 +80,12 @@ def import_games(
 @app.command("export", epilog=examples("penumbra archive export games.db trout.jsonl.gz --player Trout"))
 def export_games(
     archive: ArchiveFile,
-    out: Annotated[Path, typer.Argument(help="A file of lines (.jsonl, .jsonl.gz) or a folder to write.")],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            help="A file of lines (.jsonl, .jsonl.gz) or a folder to write.", callback=first(games_to_write)
+        ),
+    ],
     player: Annotated[str | None, typer.Option(help="Only games of the player of this name.")] = None,
     source: Annotated[str | None, typer.Option(help="Only games from this source.")] = None,
 ) -> None:
@@ -103,7 +116,10 @@ def sample(
     seed: Seed = 0,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the games to this file of lines (.jsonl, .jsonl.gz) or folder, instead of a list."),
+        typer.Option(
+            help="Write the games to this file of lines (.jsonl, .jsonl.gz) or folder, instead of a list.",
+            callback=first(games_to_write),
+        ),
     ] = None,
 ) -> None:
     """Draw games at random."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penumbra.commands.checks import first, folder_to_fill
 from penumbra.commands.options import VALIDATION_EXAMPLES, Archives, Cap, Device, WeightsFile, examples
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ EXAMPLES = examples("penumbra evaluate runs/lite/weights.safetensors --archive g
 def evaluate(
     weights: WeightsFile,
     archive: Archives,
-    out: Annotated[Path | None, typer.Option(help="A folder to write the tables to, as CSV.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder to write the tables to, as CSV.", callback=first(folder_to_fill))
+    ] = None,
     device: Device = "auto",
     cap: Cap = 1_000_000,
     validation_examples: Annotated[int, typer.Option(min=1, help=VALIDATION_EXAMPLES)] = 100_000,

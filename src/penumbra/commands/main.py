@@ -35,6 +35,7 @@ from penumbra.commands import (
     tournament,
     train,
 )
+from penumbra.commands.checks import checked
 from penumbra.commands.errors import FAILED, INTERRUPTED, MISUSED, complain, hear_interrupts
 from penumbra.commands.options import examples
 
@@ -89,7 +90,7 @@ _add(
     (rate.rate, rate.EXAMPLES),
 )
 _add("Train", (generate.generate, generate.EXAMPLES))
-app.add_typer(archive.app, name="archive", rich_help_panel="Train")
+app.add_typer(checked(archive.app), name="archive", rich_help_panel="Train")
 _add(
     "Train",
     (train.train, train.EXAMPLES),
@@ -119,6 +120,9 @@ def options(
 
     `penumbra COMMAND --help` explains a command and shows examples.
     """
+
+
+checked(app)
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penumbra.commands.checks import first, folder_to_fill
 from penumbra.commands.errors import INTERRUPTED
 from penumbra.commands.options import (
     AsJson,
@@ -63,7 +64,11 @@ def match(
     config: Config = None,
     as_json: AsJson = False,
     out: Annotated[
-        Path | None, typer.Option(help="A folder for the games, and for what players in other processes print.")
+        Path | None,
+        typer.Option(
+            help="A folder for the games, and for what players in other processes print.",
+            callback=first(folder_to_fill),
+        ),
     ] = None,
     record: Annotated[
         bool, typer.Option("--record", help="Write Penumbra's decisions beside the games; needs --out.")
@@ -113,11 +118,13 @@ def parse_clock(text: str) -> Clock:
 def _play(match: Match, as_json: bool) -> None:
     """Plays it and says what came of it."""
     import json
+    import sys
 
     from penumbra.arena.match import run, to_json
     from penumbra.commands.terminal.progress import progress
 
     _show_installations(match)
+    print(plan_line(match), file=sys.stderr if as_json else sys.stdout, flush=True)
     with progress(f"{match.a.name} v {match.b.name}", match.games) as bar:
 
         def report(score: Score) -> None:
@@ -138,6 +145,14 @@ def _play(match: Match, as_json: bool) -> None:
 
 def _last_trouble(score: Score) -> str:
     return [result.detail for result in score.results if not result.settled][-1]
+
+
+def plan_line(match: Match) -> str:
+    """What will be played, said before it is."""
+    clock = match.clock
+    time = "without a clock" if clock.seconds is None else f"at {clock.seconds:g} s and {clock.increment:g} s a turn"
+    most = "at most " if match.sprt is not None else ""
+    return f"{match.a.name} v {match.b.name}: {most}{match.games:,} games {time}, {match.workers} at a time"
 
 
 def _show_installations(match: Match) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penumbra.commands.checks import file_to_write, first
 from penumbra.commands.errors import conclude_run
 from penumbra.commands.options import THE_FILES as FILE
 from penumbra.commands.options import (
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from penumbra.arena.tournament import Standing
+    from penumbra.arena.tournament_plan import Tournament
+    from penumbra.games.archive import Archive
 
 EXAMPLES = examples(
     "penumbra tournament tournament --archive tournament.db --report tournament.html",
@@ -48,7 +51,9 @@ def tournament(
     ] = None,
     ray: RayOption = None,
     anchor: Anchor = None,
-    report: Annotated[Path | None, typer.Option(help="An HTML page about the tournament to write.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="An HTML page about the tournament to write.", callback=first(file_to_write))
+    ] = None,
 ) -> None:
     """Play a tournament into an archive.
 
@@ -67,6 +72,7 @@ def tournament(
         raise ValueError(f"--anchor {anchor}: there is no such player in {plan}")
     pool = pool_for(planned, ray)
     with Archive.open_or_create(archive) as to:
+        print(plan_line(planned, to), flush=True)
         with _shown() as show:
             standing = run(planned, to, pool, show)
         print(f"{archive}: {standing.line()}; {standing.played:,} played now")
@@ -76,6 +82,14 @@ def tournament(
             write_report(report, planned, [game for _, game in games_of(planned, to)], fixed)
             print(f"{report}: the report")
     conclude_run(standing.failures, standing.stopped)
+
+
+def plan_line(planned: Tournament, archive: Archive) -> str:
+    """What will be played, said before it is."""
+    from penumbra.arena.tournament import outset
+
+    missing, standing = outset(planned, archive)
+    return f"{len(missing):,} of {standing.target:,} games to play, {planned.workers} at a time"
 
 
 @contextlib.contextmanager

@@ -66,7 +66,7 @@ def read_games(
 
 def write_games(records: Iterable[GameRecord], out: Path) -> int:
     """Writes games to a file of lines (compressed if its name ends in .gz) or to a folder; how many."""
-    if not _bare_name(out).endswith(LINES):
+    if not is_file_of_lines(out):
         return _write_folder(records, out)
     count = 0
     with gzip.open(out, "wb") if out.suffix == ".gz" else out.open("wb") as stream:
@@ -79,6 +79,11 @@ def write_games(records: Iterable[GameRecord], out: Path) -> int:
 def to_json(record: GameRecord) -> str:
     """A game as one line of reconchess' JSON."""
     return json.dumps(record_to_history(record), cls=GameHistoryEncoder, separators=(",", ":"))
+
+
+def is_file_of_lines(out: Path) -> bool:
+    """Whether games are written to one file, by its name, rather than to a folder."""
+    return _bare_name(out).endswith(LINES)
 
 
 def _write_folder(records: Iterable[GameRecord], out: Path) -> int:
