@@ -114,8 +114,8 @@ class TimeControl:
     def turn_ends(self) -> None:
         self._turn_ended_at = self._clock()
         self._overheads.append(self._overhead)
-        if not self._searched:  # it may be faster now, but that is not known
-            self._overshoot *= 0.97
+        if not self._searched and self.gain > 0:  # it may be faster now, but that is not known; and where no time
+            self._overshoot *= 0.97  # comes back, it is not worth finding out
         self._searched = False
         if self._most_states >= SMALL_SET:
             measured = self._tracked / self._most_states
