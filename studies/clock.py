@@ -17,6 +17,7 @@ from penumbra.arena.entrants import entrant
 from penumbra.arena.game_loop import Clock
 from penumbra.arena.match import Match, run
 from penumbra.arena.score import Score
+from penumbra.commands.errors import hear_interrupts
 from penumbra.commands.match import summary
 from penumbra.players.penumbra.configuration import EVALUATORS, Configuration
 
@@ -48,6 +49,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("evidence/games"))
     options = parser.parse_args()
+    hear_interrupts()
     player = entrant(options.player, Configuration(ponder=options.ponder, evaluator=options.evaluator))
     console = Console(stderr=True)
     lacking = []

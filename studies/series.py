@@ -51,6 +51,7 @@ from penumbra.arena.game_loop import play as play_game
 from penumbra.arena.opening import with_opening
 from penumbra.arena.pool import Pool
 from penumbra.arena.score import wilson
+from penumbra.commands.errors import hear_interrupts
 from penumbra.configs.reader import Count, Name, Natural, NotNegative, read_toml, within
 from penumbra.configs.reader import read as read_table
 from penumbra.core import set_threads
@@ -273,6 +274,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--report", action="store_true")
     options = parser.parse_args()
+    hear_interrupts()
     if options.report:
         report(read(*options.series))
     else:

@@ -1,6 +1,9 @@
 #include "base/parallel.h"
 
 #include <pthread.h>
+#ifdef __linux__
+#include <sched.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -109,6 +112,10 @@ Pool& get_pool() {
 int default_threads() {
   if (const char* text = std::getenv("PENUMBRA_THREADS"))
     if (const int n = std::atoi(text); n > 0) return std::min(n, 1024);
+#ifdef __linux__
+  cpu_set_t usable;  // fewer than there are, where this process is kept on some of them
+  if (sched_getaffinity(0, sizeof usable, &usable) == 0) return std::max(1, CPU_COUNT(&usable));
+#endif
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 

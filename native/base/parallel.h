@@ -6,7 +6,8 @@
 
 namespace penumbra {
 
-// Threads used by `parallel_for`, the calling one included. The default is the number of cores, or PENUMBRA_THREADS.
+// Threads used by `parallel_for`, the calling one included. The default is the number of cores
+// that the process may use, or PENUMBRA_THREADS.
 int threads();
 void set_threads(int n);
 

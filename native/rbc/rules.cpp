@@ -150,6 +150,13 @@ Outcome resolve(const Side& mover, const Obstacles& others, Move request) {
   return {make_move(from, stop), others.occupied & bit(stop) ? stop : kNoSquare};
 }
 
+bool server_refuses(const Side& mover, const Side& other, const Outcome& outcome) {
+  if (outcome.capture == kNoSquare || outcome.capture == to_of(outcome.taken)) return false;  // not en passant
+  Side own = mover, opponent = other;
+  play(own, opponent, outcome);
+  return own.king() && attacks_square(opponent, mirror(own.occupied()), mirror(first(own.king())));
+}
+
 void lose(Side& other, const Outcome& outcome) {
   other.unmark_pawn();
   if (outcome.capture == kNoSquare) return;

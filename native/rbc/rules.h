@@ -70,6 +70,10 @@ void list_actions(const Side& mover, std::vector<Action>& actions);
 // What a listed request becomes. A missing promotion becomes a queen.
 Outcome resolve(const Side& mover, const Obstacles& others, Move request);
 
+// Is this outcome of a listed request en passant, with the mover's king in check afterwards? The official server lets
+// such a request fail; reconchess' own games do not.
+bool server_refuses(const Side& mover, const Side& other, const Outcome& outcome);
+
 // Plays a taken move or the pass. The other side loses the captured piece and, always, its en-passant mark.
 void play(Side& mover, Side& other, const Outcome& outcome);
 

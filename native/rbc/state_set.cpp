@@ -172,9 +172,11 @@ StateSet StateSet::filter_sense(Square center, const Side& truth) const {
   return next;
 }
 
-// Would the opponent's pieces answer so? If they would, `after` is what is left of them.
+// Would the opponent's pieces answer so, here or on the official server? If they would, `after` is what is left of them.
 bool StateSet::move_seen(const Side& opponent, Move request, const Outcome& outcome, bool ended, Side& after) const {
-  if (resolve(own_, Obstacles::of(opponent), request) != outcome) return false;
+  const Outcome resolved = resolve(own_, Obstacles::of(opponent), request);
+  const bool refused = outcome == Outcome{} && server_refuses(own_, opponent, resolved);
+  if (resolved != outcome && !refused) return false;
   const bool takes_king = outcome.capture != kNoSquare && (opponent.king() & bit(mirror(outcome.capture)));
   if (takes_king != ended) return false;
   Side own = own_;

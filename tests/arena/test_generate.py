@@ -188,9 +188,16 @@ def test_penumbra_is_a_member_like_others(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_keeps_what_was_played(tmp_path: Path, end: signal.Signals) -> None:
+    """Also where the run began as shells begin what runs in the background: with interrupts ignored."""
     path = tmp_path / "games.db"
     arguments = command(config(tmp_path, games=100_000), path)
-    process = subprocess.Popen(arguments, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = subprocess.Popen(
+            arguments, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
     _wait_for_games(path, 3)
     process.send_signal(end)
     _, said = process.communicate(timeout=30)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import cast
+from unittest.mock import patch
 
 import chess
 import chess.engine
@@ -19,15 +21,17 @@ from studies.imitations import planned
 
 from penumbra.arena.entrants import Entrant, PlayerPool, entrant
 from penumbra.arena.game_loop import Clock, GameLoop, play
-from penumbra.arena.match import Match, run, to_json
+from penumbra.arena.match import CANNOT_START, Job, Match, run, to_json, unsettled
 from penumbra.arena.pool import Pool
 from penumbra.arena.score import GameResult, Score, wilson
 from penumbra.arena.sprt import Sprt
+from penumbra.commands.match import summary
 from penumbra.core import Game, GameRecord
 from penumbra.interop.history import read_record
 from penumbra.interop.isolated_player import IsolatedPlayer, PlayerFault
 from penumbra.interop.limited_trout import LimitedEngine, limit_from_environment
 from penumbra.interop.stockfish import find_stockfish
+from penumbra.network.weights import LITE
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.penumbra.configuration import Configuration
 from tests.support.bots import write_bot
@@ -406,6 +410,8 @@ def test_an_interrupt_ends_the_match_with_what_was_played(tmp_path: Path) -> Non
         start_new_session=True,
     )
     assert process.stdout is not None
+    first = process.stdout.readline()
+    assert first == "random v random: 100,000 games at 900 s and 5 s a turn, 1 at a time\n"
     assert process.stdout.readline().startswith("game 1: random v random: ")
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=30)
@@ -435,3 +441,67 @@ def test_mistakes_are_one_line(
     assert result.returncode not in (0, None)
     assert result.stderr.startswith("penumbra: ") and result.stderr.count("\n") == 1
     assert message in result.stderr
+
+
+# -- players that cannot start
+
+
+def test_a_player_that_cannot_start_ends_the_match_and_loses_nothing(tmp_path: Path) -> None:
+    """Penumbra whose file of weights is cut off."""
+    (tmp_path / "cut.safetensors").write_bytes(LITE.read_bytes()[:100_000])
+    configuration, out = tmp_path / "cut.toml", tmp_path / "out"
+    configuration.write_text(f'weights = "{tmp_path / "cut.safetensors"}"\ndevice = "cpu"\n')
+    result = penumbra("match", "penumbra", "random", "--config", configuration, "--clock", "none", "--out", out)
+    assert result.returncode == 1
+    assert result.stderr.startswith("penumbra: penumbra cannot start: ") and result.stderr.count("\n") == 1
+    assert "cut.safetensors: cannot be read as weights" in result.stderr
+    assert "wins" not in result.stdout
+    data = json.loads((out / "match.json").read_text())
+    assert (data["played"], data["b_wins"], data["a_losses_by_fault"]["crash"]) == (0, 0, 0)
+
+
+def test_weights_that_go_missing_between_two_games_lose_none(tmp_path: Path) -> None:
+    """The worker of one match has read them, that of the next one cannot."""
+    path = tmp_path / "w.safetensors"
+    path.write_bytes(LITE.read_bytes())
+    settings = {"weights": str(path), "device": "cpu", "settings": {"table_entries": 1024}}
+    match = Match(entrant("penumbra:network", settings=settings), Entrant("random"), 1, Clock(None))
+    score, _ = run(match)
+    assert len(score.settled) == 1
+    path.unlink()
+    with pytest.raises(ValueError, match=r"penumbra:network cannot start: .*w.safetensors: there are no weights"):
+        run(match)
+
+
+def test_a_reconchess_player_that_fails_at_the_start_loses_nothing(tmp_path: Path) -> None:
+    bot = write_bot(tmp_path, "broken", "choose_sense(self, a, m, s)", "pass")
+    bot.write_text(
+        bot.read_text() + "    def handle_game_start(self, color, board, name):\n        raise KeyError('no')\n"
+    )
+    match = Match(Entrant("random"), entrant(str(bot)), 2, CLOCK)
+    with pytest.raises(ValueError, match=r"broken.py cannot start: start: KeyError: 'no' .*; 0 games "):
+        run(match)
+
+
+def test_games_that_ended_by_a_crash_are_told_apart_from_those_played_out(tmp_path: Path) -> None:
+    bot = write_bot(tmp_path, "raises", *BAD["raises"][:2])
+    match = Match(entrant("random"), entrant(str(bot), label="Broken"), 2, CLOCK)
+    score, _ = run(match)
+    lines = summary(match, score, False).splitlines()
+    assert lines[1] == "  2 of these games ended by a player's fault; the others: no games"
+    assert lines[2].startswith("  game 1: Broken lost by a fault, crash: choose_move: KeyError: 'no idea'")
+
+
+def test_a_match_of_any_length_begins_at_once() -> None:
+    """Its games are made as they are played."""
+    taken: list[int] = []
+
+    def two(pool: object, jobs: Iterable[Job]) -> Iterator[tuple[int, GameResult | None, str]]:
+        for job in itertools.islice(jobs, 2):
+            taken.append(job.number)
+            yield job.number, unsettled(job, CANNOT_START, "no") if taken == [0, 1] else None, "a worker died"
+
+    match = Match(Entrant("random"), Entrant("random"), 300_000_000, Clock(None))
+    with patch.object(Pool, "run", two), pytest.raises(ValueError, match="no; 0 games were played before"):
+        run(match)
+    assert taken == [0, 1]

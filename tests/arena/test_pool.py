@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import textwrap
 import time
@@ -16,7 +18,7 @@ import pytest
 from penumbra.arena import archive_run, pool
 from penumbra.arena.archive_run import PATIENCE, GameFailed, PlannedGame, Progress, at_intervals, play_into_archive
 from penumbra.arena.generate import GeneratedGame
-from penumbra.arena.pool import Pool, cores, own_cores
+from penumbra.arena.pool import Pool, cores, out_of_reach_of_interrupts, own_cores
 from penumbra.arena.ray_pool import RayPool
 from penumbra.core import GameRecord
 from penumbra.games.archive import Archive, NewGame
@@ -232,3 +234,12 @@ def test_generation_on_a_cluster_makes_the_same_games(fake_ray: None, tmp_path: 
         1,
         "penumbra: --ray elsewhere: there is no cluster: nobody is there\n",
     )
+
+
+def test_a_worker_that_is_still_loading_hears_no_interrupt() -> None:
+    """It would end in a stack trace; the run itself hears it."""
+    program = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    with out_of_reach_of_interrupts():
+        loading = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert loading.stdout == "True\n"
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])

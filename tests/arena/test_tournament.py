@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html.parser
 import io
+import json
 import os
 import random
 import signal
@@ -14,13 +15,14 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from rich.console import Console
 
-from penumbra.arena.entrants import Entrant
+from penumbra.arena.entrants import Entrant, entrant
 from penumbra.arena.game_loop import Clock
-from penumbra.arena.match import GameWorker, Job
+from penumbra.arena.match import CANNOT_START, GameWorker, Job, unsettled
 from penumbra.arena.report import page
 from penumbra.arena.score import GameResult
 from penumbra.arena.tournament import ReplayWorker, Standing, games_of, outset, run
@@ -185,6 +187,53 @@ def test_a_player_that_always_fails_is_given_up(tmp_path: Path, monkeypatch: pyt
     worker.close()
 
 
+def test_a_player_that_cannot_start_is_told_before_any_game(tmp_path: Path) -> None:
+    """Although its own games would come last."""
+    lost = {"weights": str(tmp_path / "none.safetensors"), "device": "cpu"}
+    players = (*quick().players, entrant("penumbra:network", settings=lost, label="Lost"))
+    with Archive.create(tmp_path / "games.db") as archive:
+        with pytest.raises(ValueError, match=r"^Lost cannot start: .*none.safetensors: there are no weights"):
+            run(Tournament(players, 2), archive)
+        assert list(archive.finished()) == []
+        assert run(quick(2), archive).done == 6
+
+
+def test_a_player_that_cannot_start_any_more_ends_the_tournament(tmp_path: Path) -> None:
+    pool = Scripted([])
+    do = pool.worker.do
+
+    def do_until_the_third(job: Job) -> GameResult:
+        lost = not job.rehearsal and job.number == 1
+        return unsettled(job, CANNOT_START, "Wild cannot start: no weights") if lost else do(job)
+
+    with (
+        Archive.create(tmp_path / "games.db") as archive,
+        patch.object(pool.worker, "do", do_until_the_third),
+        pytest.raises(ValueError, match=r"^Wild cannot start: no weights$"),
+    ):
+        run(quick(2), archive, pool)
+    with Archive.open(tmp_path / "games.db") as archive:
+        assert pool.closed and len(list(archive.finished())) == 3
+
+
+def test_losses_by_a_fault_are_told_with_the_ratings(tmp_path: Path, unreliable: Entrant) -> None:
+    tournament, path = Tournament((unreliable, Entrant("Hasty", kind="attacker")), 4), tmp_path / "games.db"
+    with Archive.create(path) as archive:
+        standing = run(tournament, archive)
+        games = [game for _, game in games_of(tournament, archive)]
+        assert outset(tournament, archive)[1].faults == standing.faults
+    crashes = standing.faults["Unreliable", "crash"]
+    assert crashes == sum(game.settings["reason"] == "crash" for game in games) > 0
+    said = f"Unreliable lost {crashes} of 4 games by its own fault (crash {crashes}); they are rated as losses"
+    assert penumbra("rate", path).stdout.splitlines()[-1] == said
+    players = json.loads(penumbra("rate", path, "--json").stdout)["players"]
+    assert {player["name"]: player["faults"] for player in players} == {"Unreliable": {"crash": crashes}, "Hasty": {}}
+    assert f"<td></td><td>{crashes}</td>" in page(tournament, games, (None, 1500.0))
+    console = Console(record=True, width=100, file=io.StringIO())
+    console.print(standing_table(standing))
+    assert f"crash {crashes}" in console.export_text()
+
+
 # -- kills
 
 
@@ -284,6 +333,7 @@ def _children(pid: int) -> list[str]:
         ("seed = 4", 'format = "knockout"', "format = 'knockout': it is one of round-robin, gauntlet"),
         ("seed = 4", 'hero = "Nobody"', "hero = 'Nobody': it is one of the players of a gauntlet"),
         ("seed = 4", 'on_error = "ignore"', "on_error = 'ignore': it is one of lose, replay"),
+        ("games = 2", "games = 300000000", "games = 300000000: that makes 4,500,000,000, and 1,000,000 are the most"),
         ("seed = 4", "seconds = 0", "seconds = 0: it must be a number above 0"),
         ('name = "Hasty"', 'name = "Wild"', "two players are called 'Wild'"),
         ('kind = "random"', 'path = "nowhere.py"', "player 1 (Wild): there is no player 'nowhere.py'"),

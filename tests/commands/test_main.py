@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 import penumbra
+from penumbra.__main__ import main as entry_point
 from tests.support.processes import run_penumbra as run
 
 
@@ -47,3 +49,18 @@ def test_an_unknown_core_is_one_line() -> None:
     result = run("demo", PENUMBRA_CORE="z80")
     assert result.returncode == 1
     assert result.stderr == "penumbra: PENUMBRA_CORE=z80: no such build of the core; known are generic, x86_64_v3\n"
+
+
+def test_an_interrupt_while_modules_are_loaded_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupted:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "penumbra.commands.main":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "penumbra.commands.main", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    with pytest.raises(SystemExit) as end:
+        entry_point()
+    assert (end.value.code, capsys.readouterr().err) == (130, "penumbra: interrupted\n")

@@ -422,6 +422,22 @@ def test_refilling_in_the_background_stops_cleanly(player: int) -> None:
     agent.observe(phantom.opponent_tried(agent.x))
     agent.stop_pondering()
     check_consistent(agent.belief)
+    agent.close()
+
+
+def test_a_belief_looks_at_the_time_after_so_many_particles() -> None:
+    belief = belief_of(PhantomTicTacToe(), UniformEvaluator(), PHANTOM, phantom.start(1))
+    belief.advance(phantom.opponent_tried(belief.current.x), None)
+    counts = [0]
+
+    def look() -> bool:
+        counts.append(belief.current.count)
+        return False
+
+    belief.at_once = 5
+    belief.refill(64, math.inf, look)
+    assert belief.current.count == 64
+    assert all(later - earlier <= 5 for earlier, later in pairwise([*counts, 64]))
 
 
 def test_sharpened_policies_sum_to_one_and_keep_their_order() -> None:

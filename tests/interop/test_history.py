@@ -14,6 +14,7 @@ import reconchess
 from reconchess.history import GameHistory, GameHistoryEncoder
 
 from penumbra.core import GameRecord
+from penumbra.interop.game_files import read_games
 from penumbra.interop.history import (
     history_to_record,
     read_history,
@@ -253,6 +254,50 @@ def test_faults_are_refused_by_turn(
     error = refused(data, tmp_path)
     assert error.turn == turn
     assert message in str(error)
+
+
+def test_the_turn_named_is_the_first_that_differs(data: Data, tmp_path: Path) -> None:
+    """Also where what comes of it makes a later turn illegal: after e2e3 there is no e4d5."""
+    set_move("requested_moves", "true", 0, "e2e3")(data)
+    error = refused(data, tmp_path)
+    assert error.turn == "turn 1 of White"
+    assert "the move taken is e2e4, but the rules give e2e3" in str(error)
+
+
+BEFORE = "2b1k2r/1p1p4/r6n/2P3Np/3p2P1/2B3P1/4Q3/5r1K b - - 1 55"  # 55...b5 56.cxb6 would leave the king in check
+
+
+def server_game(fen: str) -> Data:
+    """A double step and an en-passant capture that the server refused, with FENs as it writes them."""
+    game = LocalGame(fen=fen)
+    game.start()
+    for square, move in ((None, "b7b5"), (chess.B5, None), (None, "d7d6")):
+        game.sense(square)
+        game.move(None if move is None else chess.Move.from_uci(move))
+        game.end_turn()
+    game.resign()
+    game.end()
+    data: Data = json.loads(text_of(game.get_game_history()).replace(" b6 0", " - 0"))
+    set_move("requested_moves", "true", 0, "c5b6")(data)
+    return data
+
+
+def test_a_game_in_which_the_server_refused_an_en_passant_capture_is_read_with_a_note(tmp_path: Path) -> None:
+    path, notes = tmp_path / "game.json", list[str]()
+    path.write_text(json.dumps(server_game(BEFORE)))
+    (record,) = read_games(path, lambda error: pytest.fail(str(error)), note=notes.append)
+    assert record.moves[1] == 0 and len(record.moves) == 3
+    assert notes == [
+        f"{path}, line 1: turn 1 of White: the server refused c5b6 en passant; kept as the pass that it became"
+    ]
+    record.replay()
+
+
+def test_a_capture_that_the_server_would_not_have_refused_is_an_error_all_the_same(tmp_path: Path) -> None:
+    """Without the rook the king would not be in check."""
+    error = refused(server_game(BEFORE.replace("5r1K", "7K")), tmp_path)
+    assert error.turn == "turn 1 of White"
+    assert "the move taken is None, but the rules give c5b6" in str(error)
 
 
 def test_random_damage_is_never_another_error(data: Data, tmp_path: Path) -> None:

@@ -165,3 +165,32 @@ def test_a_fen_may_have_black_to_move() -> None:
 def test_a_broken_fen_is_refused() -> None:
     with pytest.raises(ValueError):
         LocalGame(fen="not a position")
+
+
+@pytest.mark.parametrize("base", [LocalGame, reconchess.LocalGame])
+def test_a_subclass_may_restrict_senses_and_moves(base: type[reconchess.LocalGame]) -> None:
+    class Restricted(base):
+        def sense_actions(self) -> list[int]:
+            return [chess.E2]
+
+        def move_actions(self) -> list[chess.Move]:
+            return [chess.Move.from_uci("e2e4"), chess.Move.from_uci("a7a8q")]
+
+    game = Restricted()
+    with pytest.raises(ValueError, match=r"LocalGame::sense\(0\): 0 is not a valid square"):
+        game.sense(chess.A1)
+    assert len(game.sense(chess.E2)) == 9 and game.sense(None) == []
+    with pytest.raises(ValueError, match=r"Requested move d2d4 was not in move_actions\(\)"):
+        game.move(chess.Move.from_uci("d2d4"))
+    assert game.move(chess.Move.from_uci("e2e4"))[1] == chess.Move.from_uci("e2e4")
+    assert game.move(None)[1] is None
+    game.board = chess.Board("7k/P7/8/8/8/8/8/K7 w - - 0 1")
+    assert game.move(chess.Move.from_uci("a7a8"))[1] == chess.Move.from_uci("a7a8q")  # listed as a queen's
+
+
+def test_a_position_without_a_king_is_refused() -> None:
+    """Unlike reconchess', as the module says."""
+    with pytest.raises(ValueError, match="both kings"):
+        LocalGame(fen="8/8/8/8/8/8/8/4K3 w - - 0 1")
+    with pytest.raises(ValueError, match="both kings"):
+        LocalGame().board = chess.Board(None)

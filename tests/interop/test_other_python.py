@@ -107,7 +107,7 @@ def test_without_a_name_the_side_is_called_by_its_python(other: Path) -> None:
     assert who.plain()["python"] == str(other) and who.plain()["penumbra"] == "0.0.9"
     ours = entrant("random", label="new")
     assert (ours.name, ours.label) == ("new", "new")
-    assert record(GameWorker(1).do(Match(ours, ours, 1, CLOCK).jobs()[0])).white_name == "new"
+    assert record(GameWorker(1).do(Match(ours, ours, 1, CLOCK).job(0))).white_name == "new"
 
 
 def test_settings_and_seeds_reach_it(other: Path) -> None:
@@ -117,7 +117,7 @@ def test_settings_and_seeds_reach_it(other: Path) -> None:
     for python in (None, str(other)):
         who = entrant("penumbra:simple", quick, python)
         worker = GameWorker(1)
-        results = [worker.do(job) for job in Match(who, entrant("random"), 2, CLOCK, seed=3).jobs()]
+        results = [worker.do(job) for job in map(Match(who, entrant("random"), 2, CLOCK, seed=3).job, range(2))]
         worker.close()
         assert {result.reason for result in results} <= {"king capture", "move limit"}
         games.append([steps(record(result)) for result in results])
@@ -151,7 +151,7 @@ def test_the_trouble_of_a_penumbra_there_is_counted(tmp_path: Path) -> None:
         + "    class player: recoveries = ['turn 3: lost']; faults = ['turn 4: broken', 'turn 5: broken']\n"
     )
     worker = GameWorker(1)
-    result = worker.do(Match(entrant(str(bot)), entrant("random"), 1, CLOCK).jobs()[0])
+    result = worker.do(Match(entrant(str(bot)), entrant("random"), 1, CLOCK).job(0))
     worker.close()
     assert result.recoveries == ("turn 3: lost",)
     assert result.search_faults == ("turn 4: broken", "turn 5: broken")

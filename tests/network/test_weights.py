@@ -12,7 +12,7 @@ import torch
 from penumbra.network import loading, weights
 from penumbra.network.model import from_weights
 from penumbra.network.onnx_graph import build
-from penumbra.network.weights import FULL, LITE, WeightsError
+from penumbra.network.weights import FULL, LITE, Weights, WeightsError
 from tests.support.small_networks import some_weights
 
 
@@ -82,3 +82,39 @@ def test_shipped_weights_say_what_they_are() -> None:
         assert 0 < float(given.about["share of the paper's examples"]) <= 1
     assert "Penumbra" in weights.load(LITE).architecture.headsets
     assert weights.load(FULL).architecture.n_width == 128 and weights.load(FULL).architecture.n_depth == 10
+
+
+def test_every_tensor_of_a_file_is_checked_those_of_unused_headsets_too(tmp_path: Path) -> None:
+    """A tensor left out, one of another shape, one that is no number anywhere, and one too many."""
+    path = tmp_path / "w.safetensors"
+    given = some_weights()
+    assert set(weights.shapes_of(given.architecture, auxiliary=True)) == set(given.tensors)
+    lean = weights.for_play(given)
+    assert set(weights.shapes_of(given.architecture, auxiliary=False)) == set(lean.tensors)
+    for whole in (given, lean):
+        for name in (list(whole.tensors)[-1], "tower.1.second_norm.bias", "headsets.Trout.policy_block.first.weight"):
+            weights.save(Weights(whole.architecture, {k: t for k, t in whole.tensors.items() if k != name}, {}), path)
+            with pytest.raises(WeightsError, match=f"does not fit its own header: {name} is missing"):
+                weights.load(path)
+    name = "headsets.Trout.value.hidden.weight"
+    longer = np.concatenate([lean.tensors[name], lean.tensors[name][:1]])
+    below_zero = -np.abs(lean.tensors["tower.1.first_norm.running_var"]) - 1
+    for tensors, message in (
+        ({name: longer}, rf"{name} is \[257, 512\], not \[256, 512\]"),
+        ({name: lean.tensors[name].astype(np.int32)}, f"{name} holds numbers of another sort, int32"),
+        ({"tower.1.first_norm.running_var": below_zero}, "is a variance and holds numbers below zero"),
+        ({"headsets.Fish.policy.bias": longer[0]}, r"there is no headsets.Fish.policy.bias in such a network"),
+    ):
+        weights.save(Weights(lean.architecture, {**lean.tensors, **tensors}, {}), path)
+        with pytest.raises(WeightsError, match=message):
+            weights.load(path)
+
+
+def test_a_file_of_weights_that_was_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "w.safetensors"
+    weights.save(some_weights(), path)
+    whole = path.read_bytes()
+    for kept in (0, 4, 8, 100, len(whole) // 10, len(whole) - 1):
+        path.write_bytes(whole[:kept])
+        with pytest.raises(WeightsError, match=r"w.safetensors: cannot be read as weights"):
+            weights.load(path)

@@ -189,7 +189,12 @@ def opponent_successors(board: chess.Board, capture: chess.Square | None) -> set
 def own_successor(
     board: chess.Board, requested: chess.Move | None, taken: chess.Move | None, capture: chess.Square | None
 ) -> State | None:
-    """What follows `requested` if it is answered with `taken` and `capture` and the game goes on; else None."""
+    """What follows `requested` if it is answered with `taken` and `capture` and the game goes on; else None.
+
+    The official server also lets an en-passant capture fail after which the capturer's king would be in check.
+    """
+    if taken is None and requested and board.is_en_passant(requested) and board.is_into_check(requested):
+        return successor(board, None)
     if taken_move(board, requested) != taken or capture_square_of_move(board, taken) != capture:
         return None
     return None if takes_king(board, taken) else successor(board, taken)

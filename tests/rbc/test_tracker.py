@@ -8,7 +8,7 @@ import pytest
 
 from penumbra import core
 from penumbra.core import Game
-from penumbra.rbc.actions import PASS, action_to_code, code_to_action, uci_to_code
+from penumbra.rbc.actions import PASS, action_to_code, code_to_action, parse_square, uci_to_code
 from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
 from penumbra.rbc.tracker import ImpossibleObservation, Tracker
 
@@ -182,3 +182,28 @@ def test_a_king_taken_is_possible_only_where_the_game_ended() -> None:
         tracker.moved(takes, game.last_taken, 60)
     tracker.moved(takes, game.last_taken, 60, ended=True)
     assert PASS not in game.legal_actions()
+
+
+REFUSED = "2b1k2r/3p4/r6n/1pP3Np/3p2P1/2B3P1/4Q3/5r1K w - b6 0 56"  # c5b6 leaves White's king in check
+ALLOWED = REFUSED.replace("5r1K", "7K")
+TAKEN = "2b1k2r/3p4/rP5n/6Np/3p2P1/2B3P1/4Q3/5r1K b - - 0 1"
+
+
+@pytest.mark.parametrize(
+    ("taken", "capture", "left"),
+    [
+        ("", None, [REFUSED.replace("w - b6 0 56", "b - - 0 1")]),  # by the server
+        ("c5b6", "b5", [TAKEN, TAKEN.replace("5r1K", "7K")]),  # by reconchess' own games
+    ],
+)
+def test_an_en_passant_capture_into_check_may_be_answered_in_two_ways(
+    taken: str, capture: str | None, left: list[str]
+) -> None:
+    """The official server lets it fail; one that leaves no check happens everywhere."""
+    states = core.StateSet.from_fens([REFUSED, ALLOWED], True)
+    square = None if capture is None else parse_square(capture)
+    request, answer = uci_to_code("c5b6"), uci_to_code(taken) if taken else 0
+    after = states.apply_move(request, answer, square, False)
+    assert sorted(after.fens()) == sorted(left)
+    before = states.prune_to_parents_of_move(after, request, answer, square, False)
+    assert len(before) == len(left)

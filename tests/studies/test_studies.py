@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,7 @@ from penumbra.interop.stockfish import find_stockfish
 from penumbra.network.model import from_weights
 from penumbra.network.torch_evaluator import TorchEvaluator
 from penumbra.players.opponents.attacker import SCRIPTS
-from studies import attacks, centipawns, clock, device, imitations, series
+from studies import attacks, centipawns, clock, device, imitations, loaded_core, series
 from tests.support import DATA, ROOT
 from tests.support.processes import run_python
 from tests.support.small_networks import some_weights
@@ -81,6 +82,20 @@ def test_clock_keeps_its_games_and_names_what_is_lacking(
     assert "random" in capsys.readouterr().out
     assert (tmp_path / "random" / "match.json").is_file()
     assert clock.shortcomings("x", Score([]), 2) == ["x: 2 games are not settled"]
+
+
+def test_loaded_core_counts_what_is_lost_on_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And leaves this process the cores that it had."""
+    before = os.sched_getaffinity(0)
+    arguments(monkeypatch, "--games", "1", "--player", "random", "--clocks", "9+0")
+    assert loaded_core.main() == 0
+    assert capsys.readouterr().out.startswith("9+0: 1 games, 0 lost on time, least left ")
+    assert os.sched_getaffinity(0) == before
+    lost = GameResult(0, True, "b", "time", "", 4, 1.0, (-0.5, 2.0), b"", 0, used=(3.5, 1.0))
+    said = "3+0: 1 games, 1 lost on time, least left -0.50 s, 4 plies and 4.5 s thought a game"
+    assert loaded_core.line("3+0", Score([lost])) == said
 
 
 def test_device_measures_kernels_and_evaluators() -> None:

@@ -91,8 +91,9 @@ def play_into_archive(
     progress: P,
     report: Callable[[P], None],
     minutes: float | None = None,
+    prepare: Callable[[], None] = lambda: None,
 ) -> P:
-    """Plays the games, for at most so many minutes; `report` hears of every one.
+    """Plays the games, for at most so many minutes; `report` hears of every one. First of all comes `prepare`.
 
     An interrupt or a full disk ends the run early, and cleanly. The pool is closed at the end.
     """
@@ -106,6 +107,7 @@ def play_into_archive(
     began = time.monotonic()
     try:
         with ended_by_signal():
+            prepare()
             for index, answer, trouble in pool.run(jobs()):
                 progress.minutes = (time.monotonic() - began) / 60
                 _conclude(playing.pop(index), answer, trouble, archive, progress)

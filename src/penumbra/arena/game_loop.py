@@ -1,5 +1,7 @@
 """One game with clocks, in which whatever a player does wrong is its loss and nobody else's trouble.
 
+A player that cannot even start has lost nothing: there was no game, and `CannotStart` says why.
+
 The clock is kept as reconchess keeps it in local games: it runs through all calls of a player's turn, the increment is
 added when the turn ends, and time is judged then, before anything else, so that an overrun which the increment makes
 good is forgiven. An isolated player that stays silent past that moment, and GRACE more, is not waited for. The record
@@ -10,6 +12,7 @@ The calls of a player's turn are those of `penumbra.players.player.Player`, in t
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -51,6 +54,16 @@ class Outcome:
     used: tuple[float, float] = (0.0, 0.0)  # seconds that each took for all its turns
 
 
+class CannotStart(ValueError):
+    """The player of `color` could not start its game, which therefore never was. `detail` is the cause."""
+
+    def __init__(self, color: bool, name: str, reason: str, detail: str) -> None:
+        super().__init__(f"{name} cannot start: {detail}")
+        self.color = color
+        self.reason = reason  # one of FAULTS
+        self.detail = detail
+
+
 class Forfeit(ValueError):
     """A player has lost by its own fault."""
 
@@ -80,7 +93,7 @@ class GameLoop:
     used: dict[bool, float] = field(default_factory=lambda: {True: 0.0, False: 0.0})
 
     def play(self) -> Outcome:
-        """The game from its start to its end; both players are told of it."""
+        """The game from its start to its end; both players are told of it. `CannotStart` if there can be no game."""
         seconds = math.inf if self.clock.seconds is None else self.clock.seconds
         self.left = {True: seconds, False: seconds}
         try:
@@ -105,10 +118,17 @@ class GameLoop:
         return Outcome(winner, reason, detail, record, least, used)
 
     def _start(self) -> None:
-        for color, player in self.players.items():
-            self._ask(color, player.meet, self.players[not color].name)
-        for color, player in self.players.items():
-            self._ask(color, player.start, color, self.game.fen())
+        try:
+            for color, player in self.players.items():
+                self._ask(color, player.meet, self.players[not color].name)
+            for color, player in self.players.items():
+                self._ask(color, player.start, color, self.game.fen())
+        except Forfeit as fault:
+            for player in self.players.values():
+                with contextlib.suppress(Exception):
+                    player.close()
+            why = str(fault.__cause__) if isinstance(fault.__cause__, ValueError) else fault.detail
+            raise CannotStart(fault.color, self.players[fault.color].name, fault.reason, why) from None
         self.game.set_names(self.players[True].name, self.players[False].name)
 
     def _turn(self) -> None:
@@ -169,8 +189,15 @@ class GameLoop:
 
 
 def play(white: Player, black: Player, clock: Clock = NO_CLOCK, game: Game | None = None) -> Outcome:
-    """One game; a player's fault is its loss."""
+    """One game; a player's fault is its loss. `CannotStart` if one cannot start."""
     return GameLoop({True: white, False: black}, clock, game or Game()).play()
+
+
+def rehearse(white: Player, black: Player) -> None:
+    """Starts both as for a game, and ends them: `CannotStart` if one cannot start."""
+    GameLoop({True: white, False: black}, NO_CLOCK, Game())._start()
+    for player in (white, black):
+        player.close()
 
 
 def play_strictly(white: Player, black: Player, game: Game | None = None, spectator: Spectator | None = None) -> Game:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from penumbra.arena.archive_run import GameFailed, PlannedGame, Progress, play_into_archive
-from penumbra.arena.game_loop import FAULTS, NO_CLOCK, play
+from penumbra.arena.game_loop import FAULTS, NO_CLOCK, CannotStart, play
 from penumbra.arena.opening import with_opening
 from penumbra.arena.pool import AnyPool, pool_of
 from penumbra.arena.population import Pairing, Population
@@ -46,7 +46,11 @@ class GenerationWorker:
         began = time.monotonic()
         players = pairing.white.make(pairing.seeds[0]), pairing.black.make(pairing.seeds[1])
         sides = with_opening(*players, pairing.opening_plies, pairing.seeds[2])
-        outcome = play(*sides, NO_CLOCK, Game(None, 100, self._full_turns))
+        try:
+            outcome = play(*sides, NO_CLOCK, Game(None, 100, self._full_turns))
+        except CannotStart as error:
+            faulty = pairing.white if error.color else pairing.black
+            return GeneratedGame(b"", 0.0, f"{faulty.name}: {error.reason}: {error.detail}")
         if outcome.reason in FAULTS:
             faulty = pairing.black if outcome.winner else pairing.white
             return GeneratedGame(b"", 0.0, f"{faulty.name}: {outcome.reason}: {outcome.detail}")

@@ -7,22 +7,25 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from penumbra.arena.entrants import Entrant, PlayerPool
-from penumbra.arena.game_loop import Clock, play
+from penumbra.arena.game_loop import CannotStart, Clock, play, rehearse
 from penumbra.arena.pool import Pool, threads_for_each
 from penumbra.arena.score import GameResult, Score
 from penumbra.arena.sprt import Sprt
 from penumbra.core import GameRecord, set_threads
 from penumbra.games.visits import pack
 from penumbra.players.penumbra.player import PenumbraPlayer, searches_of
+from penumbra.players.player import Player
 from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
 from penumbra.rbc.observations import Moved, Sensed
 from penumbra.rbc.walk import walk
+
+HARNESS, CANNOT_START, REHEARSAL = "harness", "cannot start", "rehearsal"  # reasons of what is no game
 
 
 @dataclass(frozen=True)
@@ -45,13 +48,14 @@ class Match:
     def is_clear(self, score: Score) -> bool:
         return self.sprt is not None and self.sprt.verdict(*score.tally) is not None
 
-    def jobs(self) -> list[Job]:
-        return [Job(i, i % 2 == 0, self.a, self.b, self.clock, self.seed + 2 * i) for i in range(self.games)]
+    def job(self, number: int) -> Job:
+        """The game of that number, from 0."""
+        return Job(number, number % 2 == 0, self.a, self.b, self.clock, self.seed + 2 * number)
 
 
 @dataclass(frozen=True)
 class Job:
-    """One game, as it is sent to a worker."""
+    """One game, as it is sent to a worker; or its rehearsal, which only finds out whether both players can start."""
 
     number: int
     a_is_white: bool
@@ -59,6 +63,7 @@ class Job:
     b: Entrant
     clock: Clock
     seed: int
+    rehearsal: bool = False
 
 
 class GameWorker:
@@ -73,15 +78,17 @@ class GameWorker:
 
     def do(self, job: Job) -> GameResult:
         sides = {"a": job.a, "b": job.b}
-        colors = {"a": job.a_is_white, "b": not job.a_is_white}
-        seeds = {"a": job.seed, "b": job.seed + 1}
-        players = {side: self._players.player(who, colors[side], seeds[side]) for side, who in sides.items()}
-        for player in players.values():
-            if isinstance(player, PenumbraPlayer):
-                player.record = self._record
-        began = time.monotonic()
-        white, black = ("a", "b") if job.a_is_white else ("b", "a")
-        outcome = play(players[white], players[black], job.clock)
+        try:
+            players = self._make(job, sides)
+            began = time.monotonic()
+            white, black = ("a", "b") if job.a_is_white else ("b", "a")
+            if job.rehearsal:
+                rehearse(players[white], players[black])
+                return unsettled(job, REHEARSAL)
+            outcome = play(players[white], players[black], job.clock)
+        except CannotStart as error:
+            who = sides["a" if error.color == job.a_is_white else "b"]
+            return unsettled(job, CANNOT_START, f"{who.name} cannot start: {error.detail}")
         least = dict(zip((white, black), outcome.least_left, strict=True))
         ours = {side: player for side, player in players.items() if isinstance(player, PenumbraPlayer)}
         record = outcome.record
@@ -105,6 +112,21 @@ class GameWorker:
             decisions=tuple((side, p.settings, p.recorded) for side, p in ours.items() if self._record),
         )
 
+    def _make(self, job: Job, sides: Mapping[str, Entrant]) -> dict[str, Player]:
+        """The players by side; `CannotStart` if there can be none."""
+        colors = {"a": job.a_is_white, "b": not job.a_is_white}
+        seeds = {"a": job.seed, "b": job.seed + 1}
+        players = {}
+        for side, who in sides.items():
+            try:
+                players[side] = self._players.player(who, colors[side], seeds[side])
+            except (ValueError, OSError) as error:
+                raise CannotStart(colors[side], who.name, "crash", str(error)) from None
+        for player in players.values():
+            if isinstance(player, PenumbraPlayer):
+                player.record = self._record
+        return players
+
     def close(self) -> None:
         self._players.close()
 
@@ -112,7 +134,8 @@ class GameWorker:
 def run(match: Match, report: Callable[[Score], None] = lambda score: None) -> tuple[Score, bool]:
     """Plays the match; (the score, whether it was interrupted). `report` hears of every game that ends.
 
-    An interrupt (Ctrl-C) ends the match with the games that were played.
+    An interrupt (Ctrl-C) ends the match with the games that were played. So does a player that cannot start, which is a
+    ValueError that says why: what it does not play it does not lose.
     """
     logs = None
     if match.out is not None:
@@ -121,11 +144,13 @@ def run(match: Match, report: Callable[[Score], None] = lambda score: None) -> t
     results: list[GameResult] = []
     make = functools.partial(GameWorker, threads_for_each(match.workers), logs, match.record)
     pool: Pool[Job, GameResult] = Pool(make, match.workers)
-    interrupted = False
-    jobs = match.jobs()
+    interrupted, failure = False, ""
     try:
-        for index, result, trouble in pool.run(jobs):
-            results.append(result if result is not None else unsettled(jobs[index], trouble))
+        for number, result, trouble in pool.run(map(match.job, range(match.games))):
+            results.append(result if result is not None else unsettled(match.job(number), HARNESS, trouble))
+            if results[-1].reason == CANNOT_START:
+                failure = results[-1].detail
+                break
             if match.out is not None:
                 write_game(match, results[-1])
             report(Score(results))
@@ -139,13 +164,15 @@ def run(match: Match, report: Callable[[Score], None] = lambda score: None) -> t
     score = Score(results)
     if match.out is not None:
         (match.out / "match.json").write_text(json.dumps(to_json(match, score, interrupted), indent=1) + "\n")
+    if failure:
+        raise ValueError(f"{failure}; {len(score.settled)} games were played before")
     return score, interrupted
 
 
-def unsettled(job: Job, trouble: str) -> GameResult:
-    """The harness failed twice: nobody's fault, nobody's point."""
+def unsettled(job: Job, reason: str, detail: str = "") -> GameResult:
+    """No game came of the job: nobody's point. The harness failed twice, or a player could not start."""
     return GameResult(
-        job.number, job.a_is_white, None, "harness", trouble, 0, 0.0, (None, None), b"", job.seed, settled=False
+        job.number, job.a_is_white, None, reason, detail, 0, 0.0, (None, None), b"", job.seed, settled=False
     )
 
 

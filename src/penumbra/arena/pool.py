@@ -55,7 +55,8 @@ class WorkerProcess:
         self.cores = cores
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, make, os.getpid(), cores))
-        self.process.start()
+        with out_of_reach_of_interrupts():
+            self.process.start()
         theirs.close()
         self.task: tuple[int, Any] | None = None  # a job and its index
 
@@ -175,6 +176,25 @@ def ended_by_signal() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+@contextlib.contextmanager
+def out_of_reach_of_interrupts() -> Iterator[None]:
+    """Processes started meanwhile hear no interrupt at the terminal until they say what to do with them.
+
+    One that comes while it loads its modules would end in a stack trace. It reaches this process afterwards.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def ignore_interrupts() -> None:
+    """For such a process: its run ends it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+
+
 def leave_with(parent: int) -> None:
     """Ends this process and its group when its parent is gone: one that is busy would otherwise stay for ever."""
     while os.getppid() == parent:
@@ -189,7 +209,7 @@ def _serve(connection: Connection, make: Callable[[], Worker], parent: int, core
     """A worker's life: jobs until the pipe closes or somebody ends it."""
     with contextlib.suppress(OSError):
         os.setpgrp()  # an interrupt at the terminal is for the run, which ends its workers itself
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ignore_interrupts()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     threading.Thread(target=leave_with, args=(parent,), daemon=True).start()
     if cores:

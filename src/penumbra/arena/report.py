@@ -15,6 +15,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
+from penumbra.arena.game_loop import FAULTS
 from penumbra.arena.match import steps
 from penumbra.arena.score import wilson
 from penumbra.arena.tournament_plan import Tournament
@@ -69,6 +70,10 @@ class Played:
     def points(self, name: str) -> float:
         return 0.5 if self.winner is None else float((name == self.white) == self.winner)
 
+    @property
+    def loser(self) -> str | None:
+        return None if self.winner is None else self.black if self.winner else self.white
+
 
 def write_report(
     path: Path,
@@ -88,7 +93,7 @@ def page(tournament: Tournament, games: Sequence[ArchivedGame], anchor: tuple[st
     ratings = rate([(*key, count) for key, count in results.items()], anchor=anchor[0], anchor_elo=anchor[1])
     names = [rating.name for rating in ratings.players]
     sections = [
-        ("Ratings", _ratings_table(ratings) + _ratings_plot(ratings)),
+        ("Ratings", _ratings_table(ratings, played) + _ratings_plot(ratings)),
         ("Points of each against each", _cross_table(names, played)),
         ("Lengths", _histogram([game.plies for game in played]) + _lengths_table(names, played)),
         ("How games ended", _reasons_table(names, played)),
@@ -144,7 +149,9 @@ def _table(headings: Iterable[str], rows: Iterable[Iterable[str]], kind: str = "
     return f'<div class=scroll><table class="{kind}">{"".join(lines)}</table></div>'
 
 
-def _ratings_table(ratings: Ratings) -> str:
+def _ratings_table(ratings: Ratings, played: Sequence[Played]) -> str:
+    losses = Counter(game.loser for game in played if game.reason in FAULTS)
+
     def row(i: int) -> list[str]:
         rating = ratings.players[i]
         better = f"{100 * ratings.superiority[i][i + 1]:.1f} %" if i + 1 < len(ratings.players) else ""
@@ -157,10 +164,14 @@ def _ratings_table(ratings: Ratings) -> str:
             f"{100 * rating.share:.1f} %",
             f"{rating.draws:,}",
             better,
+            f"{losses[rating.name]:,}",
         ]
 
-    headings = ("player", "Elo", "95 %", "games", "points", "score", "draws", "better than the next")
-    first = f"White's first move is worth {ratings.advantage:+.0f} ±{ratings.advantage_margin:.0f} Elo."
+    headings = ("player", "Elo", "95 %", "games", "points", "score", "draws", "better than the next", "faults")
+    first = (
+        f"White's first move is worth {ratings.advantage:+.0f} ±{ratings.advantage_margin:.0f} Elo. "
+        f"Faults are losses by {', '.join(FAULTS)}; they are rated, and say nothing about how well somebody plays."
+    )
     return _table(headings, map(row, range(len(ratings.players)))) + f"<p class=quiet>{first}</p>"
 
 

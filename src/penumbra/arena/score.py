@@ -87,6 +87,16 @@ class Score:
         """How the games that this side won (None: drawn) ended, the most frequent first."""
         return dict(Counter(result.reason for result in self.settled if result.winner == winner).most_common())
 
+    @property
+    def faults(self) -> list[GameResult]:
+        """Games that a player lost by a fault of its own."""
+        return [result for result in self.settled if result.reason in FAULTS]
+
+    @property
+    def faultless(self) -> Score:
+        """Without those."""
+        return Score([result for result in self.results if result.reason not in FAULTS])
+
     def losses(self, side: str) -> dict[str, int]:
         """A side's losses that are its own doing rather than the game's: on time, and by each fault."""
         other = self.reasons("b" if side == "a" else "a")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from penumbra.arena.archive_run import PlannedGame, Progress, play_into_archive
 from penumbra.arena.game_loop import FAULTS
-from penumbra.arena.match import GameWorker, Job
+from penumbra.arena.match import CANNOT_START, GameWorker, Job
 from penumbra.arena.pool import AnyPool, pool_of
 from penumbra.arena.score import GameResult
 from penumbra.arena.tournament_plan import Fixture, Tournament
@@ -28,7 +29,7 @@ class ReplayWorker(GameWorker):
     def do(self, job: Job) -> GameResult:
         for again in range(REPLAYS):
             result = super().do(dataclasses.replace(job, seed=job.seed + (again << 32)))
-            if result.reason not in FAULTS:
+            if result.reason not in FAULTS:  # so it is also where a player cannot start
                 return result
         raise RuntimeError(f"{REPLAYS} games in a row ended by errors, the last by {result.reason}: {result.detail}")
 
@@ -39,10 +40,18 @@ class Standing(Progress):
 
     target: int
     results: Counter[tuple[str, str, bool | None]] = field(default_factory=Counter)  # of earlier runs too
+    faults: Counter[tuple[str, str]] = field(default_factory=Counter)  # (who lost by a fault of its own, which)
 
     def add(self, game: NewGame, new: int, seconds: float) -> None:
         super().add(game, new, seconds)
-        self.results[game.record.white_name, game.record.black_name, game.record.winner] += 1
+        record = game.record
+        self.count(record.white_name, record.black_name, record.winner, game.settings)
+
+    def count(self, white: str, black: str, winner: bool | None, settings: Mapping[str, Any]) -> None:
+        """A game that is there, now or from an earlier run."""
+        self.results[white, black, winner] += 1
+        if settings.get("reason") in FAULTS:
+            self.faults[black if winner else white, settings["reason"]] += 1
 
     def ratings(self, anchor: str | None = None, elo: float = 1500.0) -> Ratings:
         """ValueError while there can be none."""
@@ -63,10 +72,32 @@ def run(
     report: Callable[[Standing], None] = lambda standing: None,
     minutes: float | None = None,
 ) -> Standing:
-    """Plays what is missing; `report` hears of every game. An interrupt or a full disk ends it early, and cleanly."""
+    """Plays what is missing; `report` hears of every game. An interrupt or a full disk ends it early, and cleanly.
+
+    ValueError if a player cannot start: each is tried before the first game, and none loses what it does not play.
+    """
     missing, standing = outset(tournament, archive)
-    games = map(_planned, missing)
-    return play_into_archive(games, archive, pool or pool_for(tournament), standing, report, minutes)
+    pool = pool or pool_for(tournament)
+    return play_into_archive(
+        map(_planned, missing), archive, pool, standing, report, minutes, lambda: rehearse(missing, pool)
+    )
+
+
+def rehearse(missing: Sequence[Fixture], pool: AnyPool[Job, GameResult]) -> None:
+    """Starts everybody who has games to play; ValueError if somebody cannot."""
+    players: dict[str, Fixture] = {}
+    for fixture in missing:
+        for who in (fixture.pairing.first, fixture.pairing.second):
+            players.setdefault(who.name, fixture)
+    fixtures = {id(fixture): fixture for fixture in players.values()}.values()
+    for _, result, _ in pool.run(dataclasses.replace(fixture.job, rehearsal=True) for fixture in fixtures):
+        if result is not None:  # else a fault of the harness, which the games will meet themselves
+            _check_started(result)
+
+
+def _check_started(result: GameResult) -> None:
+    if result.reason == CANNOT_START:
+        raise ValueError(result.detail)
 
 
 def outset(tournament: Tournament, archive: Archive) -> tuple[list[Fixture], Standing]:
@@ -76,7 +107,7 @@ def outset(tournament: Tournament, archive: Archive) -> tuple[list[Fixture], Sta
     missing = [fixture for fixture in fixtures if fixture.job.number not in made[fixture.pairing.run]]
     standing = Standing(len(fixtures), len(fixtures) - len(missing))
     for _, game in games_of(tournament, archive):
-        standing.results[game.white, game.black, game.winner] += 1
+        standing.count(game.white, game.black, game.winner, game.settings)
     return missing, standing
 
 
@@ -94,6 +125,7 @@ def _planned(fixture: Fixture) -> PlannedGame[Job, GameResult]:
 
 
 def _to_archive(fixture: Fixture, result: GameResult) -> NewGame:
+    _check_started(result)
     first, second = fixture.pairing.first, fixture.pairing.second
     white, black = (first, second) if result.a_is_white else (second, first)
     record = GameRecord.from_bytes(result.record)

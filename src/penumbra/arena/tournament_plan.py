@@ -58,6 +58,8 @@ from penumbra.configs.reader import (
 from penumbra.configs.shipped import find
 from penumbra.players import registry
 
+MOST_GAMES = 1_000_000  # of a tournament: its plan is held in memory
+
 
 @dataclass(frozen=True)
 class Pairing:
@@ -165,7 +167,7 @@ def _tournament(given: _File, folder: Path) -> Tournament:
             raise ConfigurationError(f"two players are called {name!r}; give each a name")
     if given.hero and (given.format != "gauntlet" or given.hero not in names):
         raise ConfigurationError(f"hero = {given.hero!r}: it is one of the players of a gauntlet")
-    return Tournament(
+    tournament = Tournament(
         players,
         given.games,
         given.format,
@@ -176,6 +178,9 @@ def _tournament(given: _File, folder: Path) -> Tournament:
         Clock(given.seconds, given.increment),
         given.on_error,
     )
+    if (asked := given.games * len(tournament.pairings())) > MOST_GAMES:
+        raise ConfigurationError(f"games = {given.games}: that makes {asked:,}, and {MOST_GAMES:,} are the most")
+    return tournament
 
 
 def _player(table: Mapping[str, Any], number: int, folder: Path) -> Entrant:

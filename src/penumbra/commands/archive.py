@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penumbra.commands.checks import file_to_write, first, folder_to_fill
 from penumbra.commands.errors import Problems
 from penumbra.commands.options import ArchiveFile, ArchiveToFill, AsJson, Cap, Seed, Workers, examples
 
@@ -22,6 +23,13 @@ app = typer.Typer(
     epilog=examples("penumbra archive import games.db demo.json", "penumbra archive verify --help"),
     rich_markup_mode=None,
 )
+
+
+def games_to_write(path: Path) -> None:
+    """A file of lines or a folder, by its name, that can be written."""
+    from penumbra.interop.game_files import is_file_of_lines
+
+    (file_to_write if is_file_of_lines(path) else folder_to_fill)(path)
 
 
 @app.command(
@@ -46,7 +54,7 @@ def import_games(
     from penumbra.interop.game_files import find_files, read_games
 
     files = find_files(paths)
-    problems = Problems()
+    problems, notes = Problems(), list[str]()
     read = 0
     with (
         archives.Archive.open_or_create(archive) as games,
@@ -57,12 +65,14 @@ def import_games(
             nonlocal read
             for file in files:
                 origin = source or (file.name.partition(".")[0] if file in paths else file.parent.name)
-                for record in read_games(file, problems, bar.advance):
+                for record in read_games(file, problems, bar.advance, notes.append):
                     read += 1
                     yield archives.NewGame(record, origin)
 
         new = games.add_all(records())
         total = len(games)
+    for line in notes:
+        print(line)
     print(f"{archive}: {new:,} games added, {read - new:,} were known, {problems.count:,} broken; {total:,} in all")
     problems.conclude()
 
@@ -70,7 +80,12 @@ def import_games(
 @app.command("export", epilog=examples("penumbra archive export games.db trout.jsonl.gz --player Trout"))
 def export_games(
     archive: ArchiveFile,
-    out: Annotated[Path, typer.Argument(help="A file of lines (.jsonl, .jsonl.gz) or a folder to write.")],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            help="A file of lines (.jsonl, .jsonl.gz) or a folder to write.", callback=first(games_to_write)
+        ),
+    ],
     player: Annotated[str | None, typer.Option(help="Only games of the player of this name.")] = None,
     source: Annotated[str | None, typer.Option(help="Only games from this source.")] = None,
 ) -> None:
@@ -101,7 +116,10 @@ def sample(
     seed: Seed = 0,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the games to this file of lines (.jsonl, .jsonl.gz) or folder, instead of a list."),
+        typer.Option(
+            help="Write the games to this file of lines (.jsonl, .jsonl.gz) or folder, instead of a list.",
+            callback=first(games_to_write),
+        ),
     ] = None,
 ) -> None:
     """Draw games at random."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penumbra.commands.checks import file_to_write, first
 from penumbra.commands.options import PlayerOption, Seed, examples
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ def demo(
     delay: Annotated[
         float, typer.Option(min=0, help="Seconds for which each step of the game stays on the terminal.")
     ] = 0.2,
-    out: Annotated[Path, typer.Option(help="The file to write the game to.")] = Path("demo.json"),
+    out: Annotated[Path, typer.Option(help="The file to write the game to.", callback=first(file_to_write))] = Path(
+        "demo.json"
+    ),
 ) -> None:
     """Play one game, drawn as it goes, with what Penumbra believes."""
     from rich.columns import Columns
@@ -70,8 +73,7 @@ def demo(
     console = Console()
     thinking = Configuration(nodes=NODES, cap=CAP, recognize_as="none")
     players = {True: registry.make(white, seed, thinking), False: registry.make(black, seed + 1, thinking)}
-    if not out.parent.is_dir():
-        raise ValueError(f"{out} cannot be written: there is no folder {out.parent}")
+    file_to_write(out.with_suffix(".html"))
     title = f"{players[True].name} v {players[False].name}"
     game = Game()
     if console.is_terminal:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 
 import typer
@@ -45,6 +47,14 @@ def conclude_run(failures: Iterable[object], stopped: str | None) -> None:
         complain(f"{stopped}; what was played is kept, and a new run goes on from there")
         raise typer.Exit(INTERRUPTED if stopped == "interrupted" else FAILED)
     problems.conclude()
+
+
+def hear_interrupts() -> None:
+    """An interrupt is how a run is ended in good order: also of one that a shell has started in the background, where
+    it would be ignored."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if in_main_thread and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextlib.contextmanager

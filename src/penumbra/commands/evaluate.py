@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penumbra.commands.checks import file_to_write, first, folder_to_fill
 from penumbra.commands.errors import complain
 from penumbra.commands.options import MINUTES, VALIDATION_EXAMPLES, ArchivesIfAny, Device, WeightsFile, examples
 
@@ -44,11 +45,19 @@ def evaluate(
     passes: Annotated[
         int, typer.Option(min=1, help="With --games: make the examples so many times, each with draws of its own.")
     ] = 4,
-    minutes: Annotated[float, typer.Option(min=0.1, help=f"{MINUTES} For --games alone.")] = math.inf,
+    minutes: Annotated[float | None, typer.Option(min=0.1, help=f"{MINUTES} For --games alone.")] = None,
     json_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --games: a file to write the figures to, as JSON.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --games: a file to write the figures to, as JSON.",
+            callback=first(file_to_write),
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="With --archive alone: a folder for the tables, as CSV.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="With --archive alone: a folder for the tables, as CSV.", callback=first(folder_to_fill)),
+    ] = None,
     device: Device = "auto",
     cap: Annotated[
         int | None,
@@ -68,7 +77,9 @@ def evaluate(
     well and not predicted.
     """
     if games:
-        _cross_validate(weights, games, archive or [], folds, recipe, passes, minutes, json_file, device, cap)
+        _cross_validate(
+            weights, games, archive or [], folds, recipe, passes, minutes or math.inf, json_file, device, cap
+        )
     elif archive:
         _validate(weights, archive, out, device, cap or 1_000_000, validation_examples)
     else:
@@ -120,8 +131,6 @@ def _cross_validate(
     ends = time.monotonic() + 60 * minutes
     where = choose_device(device)
     check_device(where)
-    if json_file is not None and not json_file.absolute().parent.is_dir():
-        raise ValueError(f"{json_file}: there is no folder {json_file.absolute().parent}")
     read = read_recipe(recipe)
     if cap is not None:
         read = replace(read, examples=replace(read.examples, cap=cap))

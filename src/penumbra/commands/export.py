@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from penumbra.commands.checks import file_to_write, first
 from penumbra.commands.options import WeightsFile, examples
 
 EXAMPLES = examples(
@@ -17,7 +18,10 @@ EXAMPLES = examples(
 
 def export(
     weights: WeightsFile,
-    out: Annotated[Path, typer.Argument(help="The file to write: .onnx, or .safetensors for play alone.")],
+    out: Annotated[
+        Path,
+        typer.Argument(help="The file to write: .onnx, or .safetensors for play alone.", callback=first(file_to_write)),
+    ],
     policy: Annotated[str, typer.Option(help="The headset whose policy an ONNX file has.")] = "Top",
     value: Annotated[str, typer.Option(help="The headset whose value an ONNX file has.")] = "All",
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from penumbra.commands.checks import file_to_read, first, folder_to_fill
 from penumbra.commands.errors import when_interrupted
 from penumbra.commands.options import MINUTES, WORKERS, ArchivesIfAny, Cap, Device, Seed, examples
 
@@ -18,11 +19,16 @@ EXAMPLES = examples(
 
 
 def improve(
-    weights: Annotated[Path, typer.Argument(help="The weights to begin with.")],
-    out: Annotated[Path, typer.Option(help="The folder to write weights, games and logs to.")],
+    weights: Annotated[Path, typer.Argument(help="The weights to begin with.", callback=first(file_to_read))],
+    out: Annotated[
+        Path, typer.Option(help="The folder to write weights, games and logs to.", callback=first(folder_to_fill))
+    ],
     minutes: Annotated[float, typer.Option(min=0, help=MINUTES)],
     teacher: Annotated[
-        Path | None, typer.Option(help="Weights of any size whose policy it learns too, less and less.")
+        Path | None,
+        typer.Option(
+            help="Weights of any size whose policy it learns too, less and less.", callback=first(file_to_read)
+        ),
     ] = None,
     opponent: Annotated[
         list[str] | None, typer.Option(help="A headset to play against besides itself; may be repeated.")
@@ -43,7 +49,7 @@ def improve(
     steps: Annotated[
         int, typer.Option(min=1, help="Each round has at least so many of its senses and moves.")
     ] = 100_000,
-    learning_rate: Annotated[float, typer.Option(help="The learning rate.")] = 0.0001,
+    learning_rate: Annotated[float, typer.Option(min=0, help="The learning rate.")] = 0.0001,
     batch: Annotated[
         int, typer.Option(min=1, help="How many senses and moves an update of the weights is from.")
     ] = 2048,

@@ -35,7 +35,8 @@ from penumbra.commands import (
     tournament,
     train,
 )
-from penumbra.commands.errors import FAILED, INTERRUPTED, MISUSED, complain
+from penumbra.commands.checks import checked
+from penumbra.commands.errors import FAILED, INTERRUPTED, MISUSED, complain, hear_interrupts
 from penumbra.commands.options import examples
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ _add(
     (rate.rate, rate.EXAMPLES),
 )
 _add("Train", (generate.generate, generate.EXAMPLES))
-app.add_typer(archive.app, name="archive", rich_help_panel="Train")
+app.add_typer(checked(archive.app), name="archive", rich_help_panel="Train")
 _add(
     "Train",
     (train.train, train.EXAMPLES),
@@ -121,8 +122,12 @@ def options(
     """
 
 
+checked(app)
+
+
 def main() -> None:
     """The entry point: errors of the user and of files become one line."""
+    hear_interrupts()
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except TyperException as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penumbra.commands.checks import first, folder_to_fill
 from penumbra.commands.errors import INTERRUPTED
 from penumbra.commands.options import (
     AsJson,
@@ -31,6 +32,7 @@ EXAMPLES = examples(
 )
 PYTHON = "The Python, of another installation of Penumbra, in which player {} runs."
 NAME = "What results and game files call player {}."
+FAULTS_SHOWN = 5  # games
 GAMES = "How many games at most; A has White in the first and colours alternate."
 
 
@@ -62,7 +64,11 @@ def match(
     config: Config = None,
     as_json: AsJson = False,
     out: Annotated[
-        Path | None, typer.Option(help="A folder for the games, and for what players in other processes print.")
+        Path | None,
+        typer.Option(
+            help="A folder for the games, and for what players in other processes print.",
+            callback=first(folder_to_fill),
+        ),
     ] = None,
     record: Annotated[
         bool, typer.Option("--record", help="Write Penumbra's decisions beside the games; needs --out.")
@@ -112,11 +118,13 @@ def parse_clock(text: str) -> Clock:
 def _play(match: Match, as_json: bool) -> None:
     """Plays it and says what came of it."""
     import json
+    import sys
 
     from penumbra.arena.match import run, to_json
     from penumbra.commands.terminal.progress import progress
 
     _show_installations(match)
+    print(plan_line(match), file=sys.stderr if as_json else sys.stdout, flush=True)
     with progress(f"{match.a.name} v {match.b.name}", match.games) as bar:
 
         def report(score: Score) -> None:
@@ -131,6 +139,20 @@ def _play(match: Match, as_json: bool) -> None:
         print(summary(match, score, interrupted))
     if interrupted:
         raise typer.Exit(INTERRUPTED)
+    if unsettled := len(score.results) - len(score.settled):
+        raise ValueError(f"{unsettled} games could not be played; the last: {_last_trouble(score)}")
+
+
+def _last_trouble(score: Score) -> str:
+    return [result.detail for result in score.results if not result.settled][-1]
+
+
+def plan_line(match: Match) -> str:
+    """What will be played, said before it is."""
+    clock = match.clock
+    time = "without a clock" if clock.seconds is None else f"at {clock.seconds:g} s and {clock.increment:g} s a turn"
+    most = "at most " if match.sprt is not None else ""
+    return f"{match.a.name} v {match.b.name}: {most}{match.games:,} games {time}, {match.workers} at a time"
 
 
 def _show_installations(match: Match) -> None:
@@ -160,8 +182,14 @@ def game_line(match: Match, result: GameResult) -> str:
 
 
 def summary(match: Match, score: Score, interrupted: bool) -> str:
-    """The score, wins by reason with those on time apart, and what each side lost by its own fault."""
+    """The score, wins by reason with those on time apart, and what each side lost by its own fault.
+
+    Games that ended by a fault are in the score, since a fault loses, and told apart from those that were played out.
+    """
     lines = [f"{match.a.name} v {match.b.name}: {score.line()}"]
+    if faults := score.faults:
+        lines.append(f"  {len(faults)} of these games ended by a player's fault; the others: {score.faultless.line()}")
+        lines += [f"  {fault_line(match, result)}" for result in faults[:FAULTS_SHOWN]]
     if match.sprt is not None:
         lines.append(f"  {match.sprt.line(*score.tally)}")
     for side, name in (("a", match.a.name), ("b", match.b.name)):
@@ -175,9 +203,9 @@ def summary(match: Match, score: Score, interrupted: bool) -> str:
         if least:
             lines.append(f"  {who.name}'s clock never showed less than {min(least):.2f} s")
     recoveries = sum(len(result.recoveries) for result in score.results)
-    faults = [fault for result in score.results for fault in result.search_faults]
+    failed = sum(len(result.search_faults) for result in score.results)
     if match.a.is_penumbra or match.b.is_penumbra:
-        lines.append(f"  Penumbra lost track and recovered {recoveries} times; searches that failed: {len(faults)}")
+        lines.append(f"  Penumbra lost track and recovered {recoveries} times; searches that failed: {failed}")
     unsettled = len(score.results) - len(score.settled)
     lines.append(f"  games: {match.games} asked for, {len(score.settled)} settled, {unsettled} not settled")
     if match.is_clear(score):
@@ -185,6 +213,12 @@ def summary(match: Match, score: Score, interrupted: bool) -> str:
     if interrupted:
         lines.append(f"  interrupted: {match.games - len(score.results)} games not played")
     return "\n".join(lines)
+
+
+def fault_line(match: Match, result: GameResult) -> str:
+    """Who failed in a game, and how."""
+    loser = match.b.name if result.winner == "a" else match.a.name
+    return f"game {result.number + 1}: {loser} lost by a fault, {result.reason}: {result.detail}"
 
 
 def _counts(counts: dict[str, int]) -> str:

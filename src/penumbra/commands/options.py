@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from penumbra.commands.checks import file_to_read, file_to_write, first
+
 
 class Side(StrEnum):
     """A player by colour."""
@@ -55,12 +57,14 @@ ArchiveToFillOption = Annotated[
 ]
 Archives = Annotated[list[Path], typer.Option("--archive", help=ARCHIVE)]
 ArchivesIfAny = Annotated[list[Path] | None, typer.Option("--archive", help=ARCHIVE)]
-WeightsFile = Annotated[Path, typer.Argument(help="The weights of a network (.safetensors).")]
+WeightsFile = Annotated[
+    Path, typer.Argument(help="The weights of a network (.safetensors).", callback=first(file_to_read))
+]
 Weights = Annotated[
     str | None, typer.Option(help="The weights of a network (.safetensors).", show_default="those of this package")
 ]
 Config = Annotated[Path | None, typer.Option(help="A TOML file with the settings of Penumbra.")]
-Picture = Annotated[Path, typer.Option(help="The picture to write, .png or .svg.")]
+Picture = Annotated[Path, typer.Option(help="The picture to write, .png or .svg.", callback=first(file_to_write))]
 
 # Moments of a game
 Turn = Annotated[int, typer.Option(min=1, help="Which of the player's turns, counted from 1.")]

@@ -10,6 +10,8 @@ import typer
 from penumbra.commands.options import Anchor, AsJson, examples
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from penumbra.games.ratings import Ratings
 
 EXAMPLES = examples("penumbra rate tournament.db", "penumbra rate games.db more.db --anchor Trout=1000")
@@ -32,21 +34,29 @@ def rate(
 
     A star marks the players of the top third, whom the headset `Top` learns from.
     """
-    from penumbra.games.archive import results_of
+    from penumbra.arena.game_loop import FAULTS
+    from penumbra.games.archive import losses_of, results_of
     from penumbra.games.ratings import parse_anchor
     from penumbra.games.ratings import rate as fit
 
     name, fixed = parse_anchor(anchor, elo)
-    show_ratings(fit(results_of(archives), prior=prior, anchor=name, anchor_elo=fixed), as_json)
+    ratings = fit(results_of(archives), prior=prior, anchor=name, anchor_elo=fixed)
+    show_ratings(ratings, losses_of(archives, FAULTS), as_json)
 
 
-def show_ratings(ratings: Ratings, as_json: bool) -> None:
-    """A table, the best first; `better` is how likely one is better than the next, `*` marks whom `Top` stands for."""
+def show_ratings(ratings: Ratings, faults: Mapping[tuple[str, str], int], as_json: bool) -> None:
+    """A table, the best first; `better` is how likely one is better than the next, `*` marks whom `Top` stands for.
+
+    Losses by `faults`, counted by player and fault, are told apart: they say nothing about how well somebody plays.
+    """
     import json
     from dataclasses import asdict
 
     if as_json:
-        print(json.dumps(asdict(ratings), indent=1))
+        told = asdict(ratings)
+        for player in told["players"]:
+            player["faults"] = {fault: n for (name, fault), n in faults.items() if name == player["name"]}
+        print(json.dumps(told, indent=1))
         return
     width = max(len("player"), *(len(rating.name) for rating in ratings.players))
     print(
@@ -63,3 +73,17 @@ def show_ratings(ratings: Ratings, as_json: bool) -> None:
     print(
         f"White's first move is worth {ratings.advantage:+.0f} ±{ratings.advantage_margin:.0f}; {ratings.games:,} games"
     )
+    for line in fault_lines(ratings, faults):
+        print(line)
+
+
+def fault_lines(ratings: Ratings, faults: Mapping[tuple[str, str], int]) -> list[str]:
+    """What each player lost by its own fault, one line each, in the order of the table."""
+    lines = []
+    for rating in ratings.players:
+        counts = {fault: n for (name, fault), n in faults.items() if name == rating.name}
+        if counts:
+            kinds = ", ".join(f"{fault} {n}" for fault, n in counts.items())
+            lost = f"{rating.name} lost {sum(counts.values()):,} of {rating.games:,} games by its own fault"
+            lines.append(f"{lost} ({kinds}); they are rated as losses")
+    return lines

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penumbra.commands.checks import file_to_write, first
 from penumbra.commands.options import GameFile, examples
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ def replay(
     file: GameFile,
     plain: Annotated[bool, typer.Option("--plain", help="Print the whole game as text.")] = False,
     html: Annotated[
-        Path | None, typer.Option(help="Write the game as one self-contained page for the browser instead.")
+        Path | None,
+        typer.Option(
+            help="Write the game as one self-contained page for the browser instead.", callback=first(file_to_write)
+        ),
     ] = None,
 ) -> None:
     """Step through a game: the board, and how many states each player holds possible."""

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from penumbra.commands.checks import file_to_read, first, folder_to_fill
 from penumbra.commands.errors import when_interrupted
 from penumbra.commands.options import MINUTES, NODES, REPRODUCTION, WORKERS, ArchivesIfAny, Device, Seed, examples
 
@@ -29,13 +30,19 @@ def reproduce(
     scale: Annotated[
         str, typer.Option(help="How much: smoke (minutes on two cores), small (a GPU) or paper (what the paper did).")
     ] = "smoke",
-    out: Annotated[Path, typer.Option(help="The folder to write to; each scale has a folder in it.")] = REPRODUCTION,
+    out: Annotated[
+        Path,
+        typer.Option(help="The folder to write to; each scale has a folder in it.", callback=first(folder_to_fill)),
+    ] = REPRODUCTION,
     archive: ArchivesIfAny = None,
     weights: Annotated[
         list[Path] | None, typer.Option(help="Weights to measure; several are runs of one training, and are averaged.")
     ] = None,
     log: Annotated[
-        list[Path] | None, typer.Option(help="A log that `penumbra train --saliency` wrote; may be repeated.")
+        list[Path] | None,
+        typer.Option(
+            help="A log that `penumbra train --saliency` wrote; may be repeated.", callback=first(file_to_read)
+        ),
     ] = None,
     recipe: Annotated[
         Path | None,

@@ -40,7 +40,11 @@ def selfplay(
     from penumbra.training.selfplay import SelfPlay, network_policies, play
 
     plan = SelfPlay(games, at_once, tuple(headset or ["Top"]), tuple(temperature or [1.0]), cap, seed=seed)
+    policies = network_policies(weights, device)
+    for name in plan.headsets:
+        policies(name)  # one that there is not is told before an archive is made
     began = time.monotonic()
+    print(f"{archive}: {plan.games:,} games of {', '.join(plan.headsets)}, {plan.at_once:,} at a time", flush=True)
     with (
         when_interrupted("the games that had ended are kept"),
         Archive.open_or_create(archive) as to,
@@ -51,5 +55,5 @@ def selfplay(
             seconds = time.monotonic() - began
             bar.show(games, f"{games:,} games, {games / seconds:,.1f} a second; {steps / seconds:,.0f} steps")
 
-        play(plan, network_policies(weights, device), to, report)
+        play(plan, policies, to, report)
     print(f"{archive}: {plan.games:,} games, {plan.games / (time.monotonic() - began):,.1f} a second")

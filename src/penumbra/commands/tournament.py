@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penumbra.commands.checks import file_to_write, first
 from penumbra.commands.errors import conclude_run
 from penumbra.commands.options import THE_FILES as FILE
 from penumbra.commands.options import (
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from penumbra.arena.tournament import Standing
+    from penumbra.arena.tournament_plan import Tournament
+    from penumbra.games.archive import Archive
 
 EXAMPLES = examples(
     "penumbra tournament tournament --archive tournament.db --report tournament.html",
@@ -48,7 +51,9 @@ def tournament(
     ] = None,
     ray: RayOption = None,
     anchor: Anchor = None,
-    report: Annotated[Path | None, typer.Option(help="An HTML page about the tournament to write.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="An HTML page about the tournament to write.", callback=first(file_to_write))
+    ] = None,
 ) -> None:
     """Play a tournament into an archive.
 
@@ -67,15 +72,24 @@ def tournament(
         raise ValueError(f"--anchor {anchor}: there is no such player in {plan}")
     pool = pool_for(planned, ray)
     with Archive.open_or_create(archive) as to:
+        print(plan_line(planned, to), flush=True)
         with _shown() as show:
             standing = run(planned, to, pool, show)
         print(f"{archive}: {standing.line()}; {standing.played:,} played now")
         with contextlib.suppress(ValueError):  # too few games to rate anybody
-            show_ratings(standing.ratings(*fixed), as_json=False)
+            show_ratings(standing.ratings(*fixed), standing.faults, as_json=False)
         if report is not None:
             write_report(report, planned, [game for _, game in games_of(planned, to)], fixed)
             print(f"{report}: the report")
     conclude_run(standing.failures, standing.stopped)
+
+
+def plan_line(planned: Tournament, archive: Archive) -> str:
+    """What will be played, said before it is."""
+    from penumbra.arena.tournament import outset
+
+    missing, standing = outset(planned, archive)
+    return f"{len(missing):,} of {standing.target:,} games to play, {planned.workers} at a time"
 
 
 @contextlib.contextmanager
@@ -100,16 +114,22 @@ def standing_table(standing: Standing) -> Table:
     from rich.table import Table
 
     table = Table(title=standing.line(), box=None)
-    for heading in ("player", "Elo", "95 %", "games", "score"):
+    for heading in ("player", "Elo", "95 %", "games", "score", "faults"):
         table.add_column(heading, justify="left" if heading == "player" else "right")
     try:
         for rating in standing.ratings().players:
             score = f"{rating.points:g} ({100 * rating.share:.0f} %)"
-            table.add_row(rating.name, f"{rating.elo:.0f}", f"±{rating.margin:.0f}", f"{rating.games:,}", score)
+            games, margin = f"{rating.games:,}", f"±{rating.margin:.0f}"
+            table.add_row(rating.name, f"{rating.elo:.0f}", margin, games, score, _faults(standing, rating.name))
     except ValueError:
-        for name, (points, games) in sorted(_points(standing).items(), key=lambda item: -item[1][0]):
-            table.add_row(name, "", "", f"{games:,}", f"{points:g}")
+        for name, (points, n) in sorted(_points(standing).items(), key=lambda item: -item[1][0]):
+            table.add_row(name, "", "", f"{n:,}", f"{points:g}", _faults(standing, name))
     return table
+
+
+def _faults(standing: Standing, name: str) -> str:
+    """Losses by the player's own fault, nothing where there are none."""
+    return ", ".join(f"{fault} {n}" for (who, fault), n in standing.faults.items() if who == name)
 
 
 def _points(standing: Standing) -> dict[str, tuple[float, int]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from penumbra.commands.checks import file_to_read, first, folder_to_fill
 from penumbra.commands.errors import when_interrupted
 from penumbra.commands.options import MINUTES, VALIDATION_EXAMPLES, Archives, Cap, Device, examples
 
@@ -32,10 +33,19 @@ def train(
     ],
     archive: Archives,
     out: Annotated[
-        Path, typer.Option(help="The folder of the run; of several recipes, each has a folder of its name in it.")
+        Path,
+        typer.Option(
+            help="The folder of the run; of several recipes, each has a folder of its name in it.",
+            callback=first(folder_to_fill),
+        ),
     ],
     start: Annotated[
-        Path | None, typer.Option(help="Weights to begin with, of the recipe's network.", show_default="random ones")
+        Path | None,
+        typer.Option(
+            help="Weights to begin with, of the recipe's network.",
+            show_default="random ones",
+            callback=first(file_to_read),
+        ),
     ] = None,
     device: Device = "auto",
     minutes: Annotated[

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import threading
 import time
 import weakref
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from penumbra.core import NodeTable, threads
 from penumbra.dsmcp.belief import Belief, Health
 from penumbra.dsmcp.domain import Domain, Evaluator, Floats, Ints, L, X
 from penumbra.dsmcp.playouts import Budget, Counters, Search, final_choice, policy_choice
+from penumbra.dsmcp.pondering import Pondering
 from penumbra.dsmcp.root_policy import Root, RootPolicy
 from penumbra.dsmcp.settings import Settings
 
@@ -85,8 +85,7 @@ class Agent(Generic[X, L]):
         self.belief: Belief[X, L] = Belief(domain, belief_evaluator or evaluator, self.table, settings, self.rng)
         self.belief.start(x, particles)
         self.speed = 0.0  # evaluations a second, measured in searches
-        self._pondering: threading.Thread | None = None
-        self._stop = threading.Event()
+        self._pondering: Pondering[X, L] | None = None
 
     # -- what happens
 
@@ -100,23 +99,21 @@ class Agent(Generic[X, L]):
         self.belief.advance(x, action)
 
     def ponder(self) -> None:
-        """Refills beliefs in the background until the next call."""
-        if self._pondering is not None:
-            return
-        self._stop.clear()
-        self._pondering = threading.Thread(
-            target=self.belief.refill,
-            args=(self.settings.n_particles, float("inf"), self._stop.is_set),
-            daemon=True,
-            name="penumbra-ponder",
-        )
-        self._pondering.start()
+        """Refills beliefs in the background until the next call (pondering.py)."""
+        if self._pondering is None:
+            self._pondering = Pondering(self.belief, self.settings.n_particles)
         PONDERING.add(self)
+        self._pondering.begin()
 
     def stop_pondering(self) -> None:
+        """After the piece of work at hand, of a few milliseconds."""
         if self._pondering is not None:
-            self._stop.set()
-            self._pondering.join()
+            self._pondering.stop()
+
+    def close(self) -> None:
+        """Ends what runs in the background; pondering would begin it anew."""
+        if self._pondering is not None:
+            self._pondering.close()
             self._pondering = None
             PONDERING.discard(self)
 
@@ -214,6 +211,6 @@ PONDERING: weakref.WeakSet[Agent[Any, Any]] = weakref.WeakSet()
 
 @atexit.register
 def stop_all_pondering() -> None:
-    """Joins ponder threads before the interpreter shuts down: it would kill them inside the core, and so itself."""
+    """Before the interpreter shuts down: it would kill the threads inside the core, and so itself."""
     for agent in list(PONDERING):
-        agent.stop_pondering()
+        agent.close()

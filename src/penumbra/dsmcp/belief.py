@@ -52,6 +52,7 @@ from penumbra.dsmcp.settings import Settings
 TRIES_AT_ONCE = 4096  # of all particles together
 HASTY_STEPS = 4  # that a belief is carried on without looking at the time: the steps of a turn of each player
 FEW = 32  # particles that are made in haste
+UNMEASURED = 2e-4  # seconds of a particle, until it is known what one takes
 REACH = 4  # times as many particles as are wanted may be inferred to draw them from
 ANCESTRY = 4  # steps back to which the ancestors of a particle are known: a turn of each player
 
@@ -161,7 +162,8 @@ class Belief(Generic[X, L]):
     rng: np.random.Generator
     steps: list[Step[X, L]] = field(default_factory=list)
     counters: BeliefCounters = field(default_factory=BeliefCounters)
-    particle_seconds: float = 0.0  # what a particle took lately (refill.py)
+    particle_seconds: float = UNMEASURED  # what a particle took lately (refill.py)
+    at_once: int | None = None  # particles drawn or inferred between two looks at the time; None: as many as wanted
     _numbered: int = 0  # particles so far
     _reported: BeliefCounters = field(default_factory=BeliefCounters)  # as they were when health was asked for last
 
@@ -259,12 +261,13 @@ class Belief(Generic[X, L]):
         """`DrawSample` for all missing particles of step i."""
         step, before = self.steps[i], self.steps[i - 1]
         while step.count < n and not hurried():
+            wanted = min(n - step.count, self.at_once or n)
             if not before.count:
-                self.add_singletons(i, n - step.count)
+                self.add_singletons(i, wanted)
             elif self.settings.sampling == "rejection":
-                self.draw_by_rejection(i, min(n - step.count, self.settings.b), hurried)
+                self.draw_by_rejection(i, min(wanted, self.settings.b), hurried)
             else:
-                self.draw_by_enumeration(i, n - step.count, hurried)
+                self.draw_by_enumeration(i, wanted, hurried)
 
     def draw_by_rejection(self, i: int, wanted: int, hurried: Callable[[], bool]) -> None:
         """A round of tries after the other, for all particles wanted at once."""
@@ -323,8 +326,9 @@ class Belief(Generic[X, L]):
 
     def inferred(self, step: Step[X, L], rows: Rows, hurried: Callable[[], bool]) -> Rows:
         """Infers these particles, b at a time; those for which there was time."""
-        for first in range(0, len(rows), self.settings.b):
-            some = rows[: first + self.settings.b]
+        b = min(self.settings.b, self.at_once or self.settings.b)
+        for first in range(0, len(rows), b):
+            some = rows[: first + b]
             self.policy(step, some)
             if hurried():
                 break
@@ -342,7 +346,7 @@ class Belief(Generic[X, L]):
         ours = self.domain.ours(before.x)
         tries = rounds = 0
         while len(missing) and tries < self.settings.k:
-            each = tries_of_round(rounds, self.settings.k - tries, len(missing))
+            each = tries_of_round(rounds, self.settings.k - tries, len(missing), self.at_once)
             drawn = self.rng.integers(before.count, size=len(missing) * each)
             if ours:
                 assert before.action is not None
@@ -386,7 +390,7 @@ class Belief(Generic[X, L]):
         asked[drawn] = True
         missing = np.flatnonzero(asked & ~policy.inferred)
         if len(missing):
-            more = max(0, min(2**rounds - 1, self.settings.b) - len(missing))
+            more = max(0, min(2**rounds - 1, self.at_once or self.settings.b) - len(missing))
             missing = np.concatenate([missing, np.flatnonzero(~asked & ~policy.inferred)[:more]])
         for first in range(0, len(missing), self.settings.b):
             rows = missing[first : first + self.settings.b]
@@ -445,9 +449,9 @@ class Belief(Generic[X, L]):
         )
 
 
-def tries_of_round(rounds: int, left: int, missing: int) -> int:
+def tries_of_round(rounds: int, left: int, missing: int, at_once: int | None = None) -> int:
     """How often each missing particle is tried at once, after so many rounds and with so many tries left."""
-    return int(min(2**rounds, left, max(1, TRIES_AT_ONCE // missing)))
+    return int(min(2**rounds, left, max(1, (at_once or TRIES_AT_ONCE) // missing)))
 
 
 def spread_draws(weights: npt.NDArray[np.float64], n: int, rng: np.random.Generator) -> Rows:

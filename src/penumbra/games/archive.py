@@ -21,7 +21,7 @@ import sqlite3
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -336,6 +336,17 @@ class Archive:
             counts[white, black, winner] += times
         return [(*key, count) for key, count in counts.items()]
 
+    def endings(self) -> Iterator[tuple[int, str, str, bool | None, str]]:
+        """(hash, White, Black, who won, how it ended) of each game whose settings say how."""
+        query = """SELECT game.hash, white.value, black.value, winner,
+                   CASE WHEN json_valid(settings.value) THEN json_extract(settings.value, '$.reason') END AS ending
+                   FROM game JOIN text AS white ON white.id = game.white JOIN text AS black ON black.id = game.black
+                   JOIN text AS settings ON settings.id = game.settings WHERE ending IS NOT NULL"""
+        with _explained(self.path):
+            rows = self._db.execute(query).fetchall()
+        for key, white, black, winner, ending in rows:
+            yield key, white, black, _winner(winner), ending
+
     def finished(self) -> Iterator[tuple[int, str, str, bool | None, int]]:
         """(hash, White, Black, who won, how often it was made) of each finished game."""
         query = """SELECT game.hash, white.value, black.value, winner, coalesce(times, 1) FROM game
@@ -500,6 +511,17 @@ def results_of(paths: Sequence[Path]) -> list[tuple[str, str, bool | None, int]]
                 if key not in games or games[key][3] < times:
                     games[key] = (white, black, winner, times)
     return list(games.values())
+
+
+def losses_of(paths: Sequence[Path], endings: Collection[str]) -> Counter[tuple[str, str]]:
+    """How often each player lost by each of these endings: (name, ending); a game in several archives counts once."""
+    found: dict[int, tuple[str, str]] = {}
+    for path in paths:
+        with Archive.open(path) as archive:
+            for key, white, black, winner, ending in archive.endings():
+                if ending in endings and winner is not None:
+                    found[key] = (black if winner else white), ending
+    return Counter(found.values())
 
 
 def find_problem(game: ArchivedGame) -> str:

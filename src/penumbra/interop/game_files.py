@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from reconchess.history import GameHistoryEncoder
 from penumbra.core import GameRecord
 from penumbra.interop.history import history_to_record, record_to_history
 from penumbra.interop.history_json import GameFileError, parse_history
+
+log = logging.getLogger(__name__)
 
 LINES = (".jsonl", ".ndjson")
 NAMES = (".json", *LINES)  # with or without .gz: what is looked for in folders
@@ -39,15 +42,19 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def read_games(
-    file: Path, trouble: Callable[[GameFileError], None], progress: Callable[[int], None] = lambda n: None
+    file: Path,
+    trouble: Callable[[GameFileError], None],
+    progress: Callable[[int], None] = lambda n: None,
+    note: Callable[[str], None] = log.warning,
 ) -> Iterator[GameRecord]:
-    """The games in one file; `trouble` hears of those that cannot be read, `progress` of bytes of the file done."""
+    """The games in one file; `trouble` hears of those that cannot be read, `progress` of bytes of the file done, `note`
+    of what was changed in a game so that it could be."""
     try:
         with _opened(file) as (stream, raw):
             done = 0
             for text, source in _objects(file, stream, trouble):
                 try:
-                    yield history_to_record(parse_history(text, source), source)
+                    yield history_to_record(parse_history(text, source), source, note)
                 except GameFileError as error:
                     trouble(error)
                 now = raw.tell()
@@ -59,7 +66,7 @@ def read_games(
 
 def write_games(records: Iterable[GameRecord], out: Path) -> int:
     """Writes games to a file of lines (compressed if its name ends in .gz) or to a folder; how many."""
-    if not _bare_name(out).endswith(LINES):
+    if not is_file_of_lines(out):
         return _write_folder(records, out)
     count = 0
     with gzip.open(out, "wb") if out.suffix == ".gz" else out.open("wb") as stream:
@@ -72,6 +79,11 @@ def write_games(records: Iterable[GameRecord], out: Path) -> int:
 def to_json(record: GameRecord) -> str:
     """A game as one line of reconchess' JSON."""
     return json.dumps(record_to_history(record), cls=GameHistoryEncoder, separators=(",", ":"))
+
+
+def is_file_of_lines(out: Path) -> bool:
+    """Whether games are written to one file, by its name, rather than to a folder."""
+    return _bare_name(out).endswith(LINES)
 
 
 def _write_folder(records: Iterable[GameRecord], out: Path) -> int:

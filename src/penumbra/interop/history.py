@@ -7,6 +7,8 @@ and back again gives the same content. Both may end in a turn with a sense and n
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import chess
@@ -21,17 +23,29 @@ from penumbra.rbc.actions import sense_window, view, view_code
 from penumbra.rbc.observations import Moved, Sensed
 from penumbra.rbc.walk import IllegalStep, Step, walk
 
+log = logging.getLogger(__name__)
 
-def record_to_history(record: GameRecord, source: str = "game record") -> GameHistory:
-    """Plays the record through; `GameFileError`, naming `source` and the turn, where it breaks the rules."""
+
+def record_to_history(
+    record: GameRecord,
+    source: str = "game record",
+    look: Callable[[GameHistory, Turn, Sensed | Moved], None] = lambda history, turn, observation: None,
+) -> GameHistory:
+    """Plays the record through; `GameFileError`, naming `source` and the turn, where it breaks the rules. `look` is
+    shown the history after each step."""
     history = GameHistory()
     history.store_players(record.white_name or None, record.black_name or None)
     last: Step | None = None
+    counts = {True: 0, False: 0}  # turns that each has begun
     try:
         for last in walk(record):
             _store(history, last)
+            counts[last.color] += isinstance(last.observation, Sensed)
+            look(history, Turn(last.color, counts[last.color] - 1), last.observation)
     except IllegalStep as error:
         raise GameFileError(source, str(error), turn_name(Turn(error.color, error.turn - 1))) from None
+    except GameFileError:
+        raise
     except ValueError as error:
         raise GameFileError(source, str(error)) from None
     if record.reason == WinReason.KING_CAPTURE.name and (
@@ -42,24 +56,34 @@ def record_to_history(record: GameRecord, source: str = "game record") -> GameHi
     return history
 
 
-def history_to_record(history: GameHistory, source: str = "game history") -> GameRecord:
-    """The record of a history; `GameFileError`, naming `source` and the turn, where it contradicts the rules."""
+def history_to_record(
+    history: GameHistory, source: str = "game history", note: Callable[[str], None] = log.warning
+) -> GameRecord:
+    """The record of a history; `GameFileError`, naming `source` and the first turn where it contradicts the rules.
+
+    The official server lets an en-passant capture fail after which the king would be in check. Such a request is kept
+    as the pass that it became, and `note` hears of it.
+    """
     first = _first_color(history)
     record = GameRecord(
         history.get_white_player_name() or "", history.get_black_player_name() or "", _start_fen(history, first)
     )
     turns = _turns(history, first, source)
-    for turn in turns:
+    for i, turn in enumerate(turns):
         sense = history.sense(turn)
         seen = None if sense is None else view(sense, turn.color)
-        if history.has_move(turn):
+        if i > 0 and history.has_move(turn) and _server_refused(history, turns[i - 1], turn):
+            asked = history.requested_move(turn)
+            note(f"{source}: {turn_name(turn)}: the server refused {asked} en passant; kept as the pass that it became")
+            record.add_turn(seen, 0)
+        elif history.has_move(turn):
             record.add_turn(seen, view_code(move_to_code(history.requested_move(turn)), turn.color))
         else:
             record.add_turn(seen, None)
     record.winner = history.get_winner_color()
     reason = history.get_win_reason()
     record.reason = reason.name if reason is not None else None
-    _verify(history, turns, record, source)
+    _verify(history, record, source)
     return record
 
 
@@ -128,26 +152,48 @@ def _turns(history: GameHistory, first: bool, source: str) -> list[Turn]:
     return turns
 
 
-def _verify(history: GameHistory, turns: list[Turn], record: GameRecord, source: str) -> None:
-    """Plays the record and compares everything the history says came of it."""
-    played = record_to_history(record, source)
-    for turn in turns:
-        for name, said, true in _claims(history, played, turn):
+def _server_refused(history: GameHistory, before: Turn, turn: Turn) -> bool:
+    """Whether the request of a turn failed because the official server keeps positions as python-chess writes them:
+    without an en-passant square where no such capture would be legal in chess. `before` is the turn before."""
+    asked, last = history.requested_move(turn), history.taken_move(before)
+    if asked is None or history.taken_move(turn) is not None or last is None:
+        return False
+    if last.from_square ^ last.to_square != 16 or (last.from_square + last.to_square) // 2 != asked.to_square:
+        return False
+    try:
+        board = chess.Board(history.truth_fen_before_move(turn))
+    except ValueError:
+        return False
+    board.ep_square = asked.to_square if board.piece_type_at(last.to_square) == chess.PAWN else None
+    return board.is_en_passant(asked) and not board.has_legal_en_passant()
+
+
+def _verify(history: GameHistory, record: GameRecord, source: str) -> None:
+    """Plays the record and compares everything the history says came of it, step by step: what differs first is told,
+    not what comes of it later."""
+
+    def compare(played: GameHistory, turn: Turn, observation: Sensed | Moved) -> None:
+        claims = _sense_claims if isinstance(observation, Sensed) else _move_claims
+        for name, said, true in claims(history, played, turn):
             if said != true:
                 raise GameFileError(source, f"{name} is {said}, but the rules give {true}", turn_name(turn))
 
+    record_to_history(record, source, compare)
 
-def _claims(history: GameHistory, played: GameHistory, turn: Turn) -> list[tuple[str, object, object]]:
-    """(what, as written, as played) for one turn."""
-    claims = [("the sense result", history.sense_result(turn), played.sense_result(turn))]
-    if history.has_move(turn):
-        claims += [
-            ("the move taken", history.taken_move(turn), played.taken_move(turn)),
-            ("the capture square", history.capture_square(turn), played.capture_square(turn)),
-            ("the position before", _before(history, turn), _before(played, turn)),
-            ("the position after", _after(history, turn), _after(played, turn)),
-        ]
-    return claims
+
+def _sense_claims(history: GameHistory, played: GameHistory, turn: Turn) -> list[tuple[str, object, object]]:
+    """(what, as written, as played) for the sense of one turn."""
+    return [("the sense result", history.sense_result(turn), played.sense_result(turn))]
+
+
+def _move_claims(history: GameHistory, played: GameHistory, turn: Turn) -> list[tuple[str, object, object]]:
+    """The same for its move."""
+    return [
+        ("the move taken", history.taken_move(turn), played.taken_move(turn)),
+        ("the capture square", history.capture_square(turn), played.capture_square(turn)),
+        ("the position before", _before(history, turn), _before(played, turn)),
+        ("the position after", _after(history, turn), _after(played, turn)),
+    ]
 
 
 def _before(history: GameHistory, turn: Turn) -> str:

@@ -1,8 +1,13 @@
 """reconchess' LocalGame on the native game: the same methods, properties, errors and answers, many times faster.
 
-`reconchess.play_local_game(white, black, game=LocalGame())` and every reconchess player run on it unchanged. Two things
-differ: a position is set by assigning `board` (or by `fen`), not by changing the board in place, and once a king is
-taken no further move is accepted.
+`reconchess.play_local_game(white, black, game=LocalGame())` and every reconchess player run on it unchanged. This
+differs:
+
+- A position is set by assigning `board` (or by `fen`), not by changing the board in place.
+- It must have both kings, or it is refused with a ValueError; and once a king is taken no further move is accepted.
+  reconchess' own goes on taking moves, although the game is over.
+- A subclass may restrict what is allowed by its own `sense_actions` and `move_actions`, but allow no more than the
+  rules do, nor change what a move becomes: reconchess' `_revise_move` is not called.
 """
 
 from __future__ import annotations
@@ -11,10 +16,12 @@ import math
 import time
 from collections.abc import Callable
 from operator import getitem
+from typing import Any
 
 import chess
 import reconchess
 from reconchess import GameHistory, WinReason
+from reconchess.utilities import add_pawn_queen_promotion
 
 from penumbra.core import Game
 from penumbra.interop.tables import MOVES, SENSE_ROWS, SensedSquare
@@ -124,6 +131,10 @@ class LocalGame(reconchess.LocalGame):
         if square is not None:
             try:
                 rows = SENSE_ROWS[square]
+                if _is_overridden(self.sense_actions, LocalGame.sense_actions) and square not in (
+                    self.sense_actions() or ()
+                ):
+                    raise KeyError
             except (KeyError, TypeError):
                 raise ValueError(f"LocalGame::sense({square}): {square} is not a valid square.") from None
             if self._sense_due and not self._game.over:
@@ -143,6 +154,10 @@ class LocalGame(reconchess.LocalGame):
             code = 0
         else:
             code = requested_move.from_square | requested_move.to_square << 6 | (requested_move.promotion or 0) << 12
+        if requested_move is not None and _is_overridden(self.move_actions, LocalGame.move_actions):
+            listed = add_pawn_queen_promotion(self.board, requested_move)
+            if listed not in (self.move_actions() or ()):
+                raise ValueError(f"Requested move {requested_move} was not in move_actions()")
         if self._sense_due:
             self._game.absolute_sense(None)
             self._sense_due = False
@@ -225,3 +240,8 @@ class LocalGame(reconchess.LocalGame):
             self._history.store_fen_after_move(self._movers[i], after)
             before = after
         self._followed = len(self._requests)
+
+
+def _is_overridden(method: Callable[[], Any], own: Callable[..., Any]) -> bool:
+    """Whether a bound method is not the one of this class: asking it costs more than knowing its answer."""
+    return getattr(method, "__func__", None) is not own

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from penumbra.core import threads
-from penumbra.dsmcp.domain import Evaluator
+import numpy as np
+
+from penumbra.core import SENSE, START_FEN, Infostates, StateSet, threads
+from penumbra.dsmcp.domain import Evaluator, Legal
 from penumbra.network import SCHEME
 from penumbra.network.inference_server import EvaluatorOf, RemoteEvaluator, headsets_at
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError, load
@@ -35,18 +37,19 @@ def network_evaluator(
     weights: str | None, device: str, opponent: str, policies: tuple[str, ...] = OWN, value: str = VALUE
 ) -> Evaluator:
     """An evaluator with π of the first of `policies` that the network has, ν of the headset `value` and τ̂ of the
-    headset `opponent`; WeightsError if there can be none."""
+    headset `opponent`, tried on one position; WeightsError if there can be none."""
     names = network_headsets(weights, device)
     if device.startswith(SCHEME):
         if value != VALUE:
             raise WeightsError(f"{device}: an inference server has the value of {VALUE} alone, not of {value}")
         address = device.removeprefix(SCHEME)
         policy = own_headset(names, policies, address)
-        return _remote(address, policy, opponent if opponent in names else policy)
+        return tried(_remote(address, policy, opponent if opponent in names else policy), device)
     path = _path(weights, _where(device))
     if value != VALUE:
         _check_headset(path, value, names)
-    return _make(path, _where(device), own_headset(names, policies, path), opponent, threads(), value)
+    own = own_headset(names, policies, path)
+    return tried(_make(path, _where(device), own, opponent, threads(), value), path)
 
 
 def policy_evaluator(weights: str | None, device: str, headset: str) -> Evaluator:
@@ -143,7 +146,31 @@ def _read(path: str) -> Weights:
 
 @functools.lru_cache(maxsize=32)
 def _make(path: str, device: str, policy: str, opponent: str, cores: int, value: str = VALUE) -> Evaluator:
-    return _evaluator(_load(path), device, policy, opponent, cores, value)
+    weights = _load(path)
+    try:
+        return _evaluator(weights, device, policy, opponent, cores, value)
+    except (KeyError, TypeError, RuntimeError) as error:  # such as a header without the range of a layer
+        raise WeightsError(f"{path}: cannot be run on {device}: {_described(error)}") from None
+
+
+def tried(evaluator: Evaluator, name: str) -> Evaluator:
+    """The evaluator, once it has evaluated the first position of a game for both players; WeightsError if it cannot."""
+    position = Infostates.draw(StateSet(START_FEN, True), 1, SENSE)
+    features, legal = position.synopsis(), Legal(*position.legal())
+    for opponent in (False, True):
+        try:
+            priors, values = evaluator.evaluate(features, legal, opponent)
+        except WeightsError:
+            raise
+        except Exception as error:
+            raise WeightsError(f"{name}: cannot evaluate the first position: {_described(error)}") from None
+        if not (np.isfinite(priors).all() and abs(float(priors.sum()) - 1) < 0.01 and np.isfinite(values).all()):
+            raise WeightsError(f"{name}: what it says of the first position is no policy or no value")
+    return evaluator
+
+
+def _described(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
 def _evaluator(weights: Weights, device: str, policy: str, opponent: str, cores: int, value: str = VALUE) -> Evaluator:

@@ -1,7 +1,7 @@
 """Weights as safetensors, in half precision, with a header that says what they are.
 
-A file that does not fit is refused, with the reason. Weights for play may leave out the auxiliary heads, which only
-training needs. Reading needs numpy alone.
+A file is checked whole, unused headsets too, and refused with the reason if anything does not fit. Weights for play may
+leave out the auxiliary heads, which only training needs. Reading needs numpy alone.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from penumbra.network.architecture import PLANES, Architecture
+from penumbra.network.architecture import PIECE_COUNTS, PIECE_KINDS, PLANES, Architecture
 
 FORMAT = "penumbra-1"
+COUNT = ".num_batches_tracked"  # the tensors that are integers
 AUXILIARY = ("soon_win", "soon_lose", "pieces")  # heads that regularise training and are not used in play
 SHIPPED = Path(__file__).resolve().parent.parent / "weights"
 LITE, FULL = SHIPPED / "lite.safetensors", SHIPPED / "full.safetensors"
@@ -87,7 +88,7 @@ def load(path: str | Path) -> Weights:
         with safe_open(path, framework="numpy") as file:
             header = dict(file.metadata() or {})
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError, TypeError, ValueError) as error:  # also sorts of numbers that numpy does not have
         raise WeightsError(f"{path}: cannot be read as weights: {error}") from None
     if header.get("format") != FORMAT or header.get("planes") != str(PLANES):
         found = f"{header.get('format')!r}, {header.get('planes')} planes"
@@ -112,19 +113,69 @@ def _check_numbers(tensors: Tensors, path: str | Path) -> None:
             raise WeightsError(f"{path}: {name} holds numbers that are not finite in half precision")
 
 
-def _check(weights: Weights, path: str | Path) -> None:
-    """The tensors that every part of the network needs must be there, with the right shape."""
-    a = weights.architecture
-    width = a.n_width
-    shapes: dict[str, tuple[int, ...]] = {
-        f"tower.{a.n_depth - 1}.second.weight": (width, width, 3, 3),
-        "tower.0.first.weight": (width, PLANES, 3, 3),
+def shapes_of(architecture: Architecture, auxiliary: bool) -> dict[str, tuple[int, ...]]:
+    """The shape of each tensor in a file, by name; `auxiliary`: with the heads that only training needs."""
+    width = architecture.n_width
+    shapes: dict[str, tuple[int, ...]] = {}
+    for i in range(architecture.n_depth):
+        shapes |= _block_shapes(f"tower.{i}", width if i else PLANES, width)
+    for headset in architecture.headsets:
+        head = f"headsets.{headset}"
+        shapes |= _block_shapes(f"{head}.policy_block", width, width)
+        shapes |= _convolution_shapes(f"{head}.policy", width, 65)
+        shapes |= _dense_shapes(f"{head}.pass_move", width, 4, 64)
+        shapes |= _dense_shapes(f"{head}.value", width, 8, 256)
+        if auxiliary:
+            counts = PIECE_KINDS * PIECE_COUNTS
+            shapes |= _dense_shapes(f"{head}.soon_win", width, 4, 256)
+            shapes |= _dense_shapes(f"{head}.soon_lose", width, 4, 256)
+            shapes |= _convolution_shapes(f"{head}.pieces.0", width, counts)
+            shapes |= _convolution_shapes(f"{head}.pieces.2", counts, counts)
+    return shapes
+
+
+def _block_shapes(name: str, inputs: int, width: int) -> dict[str, tuple[int, ...]]:
+    """Of a residual block; a shortcut that changes the width is a convolution."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for part, channels in (("first", inputs), ("second", width)):
+        shapes[f"{name}.{part}.weight"] = (width, channels, 3, 3)
+        for number in ("weight", "bias", "running_mean", "running_var"):
+            shapes[f"{name}.{part}_norm.{number}"] = (width,)
+        shapes[f"{name}.{part}_norm.num_batches_tracked"] = (1,)
+    if inputs != width:
+        shapes[f"{name}.shortcut.weight"] = (width, inputs, 1, 1)
+    return shapes
+
+
+def _convolution_shapes(name: str, inputs: int, outputs: int) -> dict[str, tuple[int, ...]]:
+    return {f"{name}.weight": (outputs, inputs, 1, 1), f"{name}.bias": (outputs,)}
+
+
+def _dense_shapes(name: str, width: int, channels: int, hidden: int) -> dict[str, tuple[int, ...]]:
+    return {
+        **_convolution_shapes(f"{name}.squeeze", width, channels),
+        f"{name}.hidden.weight": (hidden, 64 * channels),
+        f"{name}.hidden.bias": (hidden,),
+        f"{name}.out.weight": (1, hidden),
+        f"{name}.out.bias": (1,),
     }
-    for headset in a.headsets:
-        shapes[f"headsets.{headset}.policy.weight"] = (65, width, 1, 1)
-        shapes[f"headsets.{headset}.value.out.weight"] = (1, 256)
+
+
+def _check(weights: Weights, path: str | Path) -> None:
+    """Every tensor of the network must be there, with its shape and its sort of numbers, and no other.
+
+    Headsets that a game does not use are checked too: which one is used depends on whom it is played against.
+    """
+    shapes = shapes_of(weights.architecture, weights.has_auxiliary_heads)
     for name, shape in shapes.items():
         found = weights.tensors.get(name)
         if found is None or found.shape != shape:
             is_there = "is missing" if found is None else f"is {list(found.shape)}, not {list(shape)}"
             raise WeightsError(f"{path}: does not fit its own header: {name} {is_there}")
+        if (found.dtype.kind == "f") == name.endswith(COUNT):
+            raise WeightsError(f"{path}: {name} holds numbers of another sort, {found.dtype}")
+        if name.endswith(".running_var") and (found < 0).any():
+            raise WeightsError(f"{path}: {name} is a variance and holds numbers below zero")
+    for name in weights.tensors:
+        if name not in shapes:
+            raise WeightsError(f"{path}: does not fit its own header: there is no {name} in such a network")

@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from penumbra.arena.pool import out_of_reach_of_interrupts
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.server.bot_process import AssistantSpec, BotSpec, run
 from penumbra.server.memory import resident
@@ -150,7 +151,8 @@ class BotClient:
         pipe, theirs = context.Pipe()
         threads = max(LEAST_THREADS, os.cpu_count() or 1)
         self._process = context.Process(target=run, args=(theirs, threads), daemon=True, name="penumbra-bots")
-        self._process.start()
+        with out_of_reach_of_interrupts():
+            self._process.start()
         theirs.close()
         self._pipe = pipe
         loop = asyncio.get_running_loop()

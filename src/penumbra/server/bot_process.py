@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +19,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
+from penumbra.arena.pool import ignore_interrupts
 from penumbra.core import START_FEN
 from penumbra.network.weights import WeightsError
 from penumbra.players import registry
@@ -219,7 +219,7 @@ class BotProcess:
 def run(pipe: Connection, threads: int) -> None:
     """The process' main function."""
     return_freed()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when it is over
+    ignore_interrupts()  # the server decides when it is over
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
     BotProcess(pipe, threads).serve()

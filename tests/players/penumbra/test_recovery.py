@@ -281,6 +281,17 @@ def test_a_king_that_was_none_after_all_is_a_riddle_that_is_solved() -> None:
     assert 0 <= white.choose_sense() < 64
 
 
+def test_an_en_passant_capture_that_the_server_refuses_is_no_lost_track() -> None:
+    """The official server lets it fail because White's king would be in check afterwards."""
+    player = PenumbraPlayer(HeuristicEvaluator(), Settings(seed=1, table_entries=1 << 12), nodes=8)
+    player.start(True, "2b1k2r/3p4/r6n/1pP3Np/3p2P1/2B3P1/4Q3/5r1K w - b6 0 56")
+    player.opponent_moved(None)
+    player.sensed(None, ())
+    player.moved(uci_to_code("c5b6"), 0, None)
+    assert player.recoveries == []
+    assert player.situation.states.fens() == ["2b1k2r/3p4/r6n/1pP3Np/3p2P1/2B3P1/4Q3/5r1K b - - 0 1"]
+
+
 def test_a_search_that_fails_is_noted_and_something_is_played() -> None:
     class Broken(HeuristicEvaluator):
         def evaluate(self, features: Features, legal: Legal, opponent: bool) -> tuple[Floats, Floats]:

@@ -9,11 +9,16 @@ import time
 import pytest
 
 from penumbra.arena.game_loop import Clock, play
+from penumbra.core import SENSE, START_FEN, Context, StateSet
 from penumbra.dsmcp import Settings
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.penumbra.player import PenumbraPlayer
+from penumbra.players.penumbra.recovery import LEAST_SAMPLE, recovered
 from penumbra.players.penumbra.time_control import SMALL_SET, UNTIMED_STEP, TimeControl
+from penumbra.rbc.actions import parse_square
+from penumbra.rbc.domain import Situation
+from penumbra.rbc.observations import OpponentMoved
 
 
 class World:
@@ -159,6 +164,36 @@ def test_the_player_keeps_to_a_clock_of_two_seconds(ponder: bool) -> None:
     assert outcome.reason != "time" and player.faults == []
     assert outcome.least_left[0] > 0
     assert player.agent._pondering is None  # nothing runs after the game
+
+
+def test_a_player_in_haste_does_not_ponder() -> None:
+    """Nobody asks for its belief then."""
+    player = PenumbraPlayer(HeuristicEvaluator(), Settings(seed=1, table_entries=1 << 12), ponder=True)
+    for left, ponders in ((0.1, False), (900.0, True)):
+        player.start(True)
+        player.opponent_moved(None)
+        player.tell_time(left)
+        player.sensed(None, ())
+        player.moved(0, 0, None)
+        assert (player.agent._pondering is not None) == ponders
+    player.close()
+
+
+def test_without_an_increment_the_reserve_pays_for_a_long_game() -> None:
+    """Each turn costs 5 ms beside thinking: a hundred more turns of that are kept back. An increment makes it good."""
+    for increment, extra in ((0.0, 0.5), (1.0, 0.0)):
+        world = World(10, increment)
+        for _ in range(10):
+            world.turn(tracking=0.005 / 3)
+        assert world.control.reserve == pytest.approx(0.6 + extra, abs=0.1)
+
+
+def test_little_time_bounds_what_a_recovery_costs() -> None:
+    """In haste a new set is made from few old states."""
+    x = Situation(StateSet(START_FEN, False).expand(None).apply_move(0, 0, None).expand(None), SENSE, Context())
+    few, many = (recovered(x, OpponentMoved(parse_square("d4")), 1, seconds) for seconds in (0.0, math.inf))
+    assert len(few.states) <= LEAST_SAMPLE < len(x.states)
+    assert len(few.states) <= len(many.states)
 
 
 def test_one_slow_turn_does_not_take_the_time_of_those_that_follow() -> None:

@@ -156,7 +156,7 @@ class PenumbraPlayer(Player):
         self._last_move = Moved(requested, taken, capture)
         self._judgement.repetition.moved(code_to_action(requested), capture is not None)
         self._observe(self._last_move, code_to_action(requested))
-        if self.ponder and not self._over:
+        if self.ponder and not self._over and not self.time.haste():  # in haste nobody asks for a belief
             self.agent.observe(rbc.opponent_sensed(self.situation))
             self.agent.ponder()
         self.time.turn_ends()
@@ -167,7 +167,7 @@ class PenumbraPlayer(Player):
 
     def close(self) -> None:
         if self._agent is not None:
-            self._agent.stop_pondering()
+            self._agent.close()
 
     # -- choosing
 
@@ -276,13 +276,14 @@ class PenumbraPlayer(Player):
         """Goes on from a set that agrees with the observation, and from a belief that starts there."""
         agent = self.agent
         repeatable = self.nodes is not None and self.time.left is None  # then nothing may depend on the time
-        deadline = math.inf if repeatable else time.monotonic() + self.time.for_recovery()
+        seconds = math.inf if repeatable else self.time.for_recovery()
+        deadline = time.monotonic() + seconds
         work = WORK_TO_RECOVER if repeatable else math.inf
         after = self._trail.again(observation, ROOM_TO_RECOVER * self.time.cap(self.cap), seed, deadline, work)
         how = "found again from the last whole set"
         if after is None:
             self._trail.forget()
-            after, how = recovered(x, observation, seed), "rebuilt from what is known"
+            after, how = recovered(x, observation, seed, seconds), "rebuilt from what is known"
         message = f"turn {self._turn}: {error}; {len(after.states)} states {how}"
         log.warning("%s", message)
         self.recoveries.append(message)

@@ -23,7 +23,8 @@ from penumbra.rbc.actions import code_parts, sense_window, view
 from penumbra.rbc.domain import Situation
 from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
 
-SAMPLE = 2_000  # old states that a new set is made from
+SAMPLE, LEAST_SAMPLE = 2_000, 50  # old states that a new set is made from, the fewest where there is no time
+SECONDS_PER_BOARD = 5e-5  # of arranging one
 LETTERS = ".PNBRQKpnbrqk"
 PAWN, KING = 1, 6
 THEIR_PAWN, THEIR_KNIGHT, THEIR_KING = 7, 8, 12
@@ -80,16 +81,19 @@ class Trail:
         return None
 
 
-def recovered(x: Situation, observation: Observation, seed: int) -> Situation:
-    """A situation after `observation`, made from one in which no state agrees with it."""
+def recovered(x: Situation, observation: Observation, seed: int, seconds: float = math.inf) -> Situation:
+    """A situation after `observation`, made from one in which no state agrees with it, of as many states as the time
+    allows."""
     rng = random.Random(seed)
+    sample = int(min(SAMPLE, max(LEAST_SAMPLE, seconds / SECONDS_PER_BOARD)))
+    old = x.states.sample(sample, rng.getrandbits(62)) if len(x.states) > sample else x.states
     match observation:
         case Sensed():
-            states = _after_sense(x.states, observation, rng)
+            states = _after_sense(old, observation, rng)
         case Moved():
-            states = _after_move(x.states, observation, rng)
+            states = _after_move(old, observation, rng)
         case OpponentMoved(capture):
-            states = _after_opposing_move(x.states, capture, rng)
+            states = _after_opposing_move(old, capture, rng)
     return rbc.reached(x, observation, states)
 
 
@@ -276,9 +280,8 @@ def _with(board: Board, square: int, content: int) -> Board:
 
 
 def _rebuild(states: StateSet, rng: random.Random, change: Callable[[Board], Board]) -> list[tuple[Board, str]]:
-    """A sample of the old states, changed, with their castling rights."""
-    sample = states.sample(SAMPLE, rng.getrandbits(62)) if len(states) > SAMPLE else states
-    return [(change(read_board(fen, states.owner)), fen.split()[2]) for fen in sample.fens()]
+    """The old states, changed, with their castling rights."""
+    return [(change(read_board(fen, states.owner)), fen.split()[2]) for fen in states.fens()]
 
 
 def _set_of(boards: list[tuple[Board, str]], states: StateSet, turn: bool) -> StateSet:

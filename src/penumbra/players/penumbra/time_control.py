@@ -3,7 +3,7 @@
     left      seconds on our clock for the rest of the game
     gain      what a turn gives back: the increment, less time that passes outside the player, as measured
     overhead  seconds of a turn that are not thinking: tracking sets, stopping the background, overshooting the budget
-    reserve   seconds never given to thinking
+    reserve   seconds never given to thinking; without an increment, enough to play on in haste for a long time
 
 A turn may think for (left - reserve - two overheads) / HORIZON + gain - overhead, so that the time left decays towards
 the reserve and never past it; the sense has SENSE_SHARE of it, the move the rest. The increment is not told by
@@ -23,11 +23,13 @@ from contextlib import contextmanager
 HORIZON = 20  # turns that the time left is shared among
 SENSE_SHARE = 0.4
 TRACKING_SHARE = 0.25  # of a turn, for keeping the sets of states
+LONG_GAME = 100  # turns that the reserve pays for, without thinking
+LONG_GAME_SHARE = 0.25  # of the clock at the start, at most
 LEAST_STEP = 0.005  # seconds: time for a first batch; the clock's reserve pays it
 UNTIMED_STEP = 1.0  # seconds for a step when there is no clock and nobody said otherwise
 SECONDS_PER_STATE = 4e-6  # of tracking a turn, until measured
 SMALL_SET = 20_000  # below it, a turn's tracking is mostly fixed cost and tells nothing about larger sets
-LEAST_CAP = 2_000
+LEAST_CAP, HASTY_CAP = 2_000, 500  # states that may be held however little time there is; in haste
 
 
 class TimeControl:
@@ -112,8 +114,8 @@ class TimeControl:
     def turn_ends(self) -> None:
         self._turn_ended_at = self._clock()
         self._overheads.append(self._overhead)
-        if not self._searched:  # it may be faster now, but that is not known
-            self._overshoot *= 0.97
+        if not self._searched and self.gain > 0:  # it may be faster now, but that is not known; and where no time
+            self._overshoot *= 0.97  # comes back, it is not worth finding out
         self._searched = False
         if self._most_states >= SMALL_SET:
             measured = self._tracked / self._most_states
@@ -136,7 +138,10 @@ class TimeControl:
 
     @property
     def reserve(self) -> float:
-        return min(max(0.06 * self._initial, 0.5), 15.0)  # a busy machine may stop us for a second
+        lately = list(self._overheads)[-3:]
+        turn = sum(lately) / max(1, len(lately)) - self.gain  # what a turn in haste costs, where nothing makes it good
+        long_game = min(LONG_GAME * max(0.0, turn), LONG_GAME_SHARE * self._initial)
+        return min(max(0.06 * self._initial, 0.5), 15.0) + long_game  # a busy machine may stop us for a second
 
     def spare(self) -> float:
         """Seconds that may be shared out now; infinite without a clock."""
@@ -177,7 +182,8 @@ class TimeControl:
         seconds = math.inf if self.step_seconds is None else 2 * self.step_seconds
         if self._initial > 0:
             seconds = min(seconds, TRACKING_SHARE * self.turn_seconds())
-        return most if math.isinf(seconds) else int(min(most, max(LEAST_CAP, seconds / self._seconds_per_state)))
+        least = HASTY_CAP if self.haste() else LEAST_CAP
+        return most if math.isinf(seconds) else int(min(most, max(least, seconds / self._seconds_per_state)))
 
     def for_recovery(self) -> float:
         """Seconds that may go into finding a lost track again."""
