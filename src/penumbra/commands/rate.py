@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penumbra.commands.errors import Problems
 from penumbra.commands.options import Anchor, AsJson, examples
 
 if TYPE_CHECKING:
@@ -30,14 +31,18 @@ def rate(
 ) -> None:
     """Rate the players of archives: Elo with 95 % intervals, and how likely each is better than the next.
 
-    A star marks the players of the top third, whom the headset `Top` learns from.
+    A star marks the players of the top third, whom the headset `Top` learns from. Damaged games are named and not
+    counted.
     """
     from penumbra.games.archive import results_of
     from penumbra.games.ratings import parse_anchor
     from penumbra.games.ratings import rate as fit
 
     name, fixed = parse_anchor(anchor, elo)
-    show_ratings(fit(results_of(archives), prior=prior, anchor=name, anchor_elo=fixed), as_json)
+    problems = Problems()
+    results = results_of(archives, problems)
+    show_ratings(fit(results, prior=prior, anchor=name, anchor_elo=fixed), as_json)
+    problems.conclude()
 
 
 def show_ratings(ratings: Ratings, as_json: bool) -> None:
