@@ -31,8 +31,8 @@ PAGE_SIZES = tuple(2**i for i in range(9, 17))
 TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR = 0x0D, 0x0A, 0x02
 REPLACED = "\ufffd"  # stands for bytes that are no text
 LARGEST_ROW = 1 << 24  # bytes; one that says that it is larger is damaged
-# The head of a game's row, which says of which kinds its twelve columns are.
-GAME_HEAD = re.compile(rb"[\x0d-\x0f]\x00[\x01-\x06\x08\x09]{3}[\x00\x08\x09].[\x01-\x06\x08\x09]{5}", re.DOTALL)
+COLUMNS = 12  # of a game's row
+GAME_HEAD = re.compile(rb"[\x0d-\x0f]\x00")  # how its head begins: its length, and an id that stands elsewhere
 LONGEST_START = 12  # bytes that stand before it: the row's length and its id
 Row = tuple[Any, ...]
 
@@ -61,10 +61,10 @@ class _Rows:
     hashes: dict[int, int] = field(default_factory=dict)  # id by hash, from the index
 
     def add_game(self, rowid: int, row: Row) -> None:
-        match row:
-            case (None, int(), int(), int(), _, _, int(), int(), int(), int(), int(), bytes()) if rowid > 0:
-                if row not in (known := self.games.setdefault(rowid, [])):
-                    known.append(row)
+        if rowid > 0 and len(row) == COLUMNS and row[0] is None and isinstance(row[-1], bytes):
+            known = self.games.setdefault(rowid, [])
+            if row not in known:
+                known.append(row)
 
     def add_of_table(self, rowid: int, row: Row) -> None:
         match row:
@@ -217,7 +217,7 @@ def _payloads(file: _File, page: bytes, at: int, length: int, most: int) -> list
 
 
 def _row(payload: bytes) -> Row:
-    """The columns of a row: None, int, str or bytes; `_Unreadable` if there is any other."""
+    """The columns of a row: None (of kinds that no row of ours has, too), int, str or bytes."""
     head, at = _varint(payload, 0)
     if not 1 < head <= len(payload) or head > 64:
         raise _Unreadable
@@ -226,7 +226,7 @@ def _row(payload: bytes) -> Row:
     while at < head:
         kind, at = _varint(payload, at)
         start = end
-        if kind == 0:
+        if kind in (0, 10, 11):
             columns.append(None)
         elif kind in (8, 9):
             columns.append(kind - 8)
@@ -236,8 +236,9 @@ def _row(payload: bytes) -> Row:
         elif kind >= 12:
             end += (kind - 12) // 2
             columns.append(payload[start:end] if kind % 2 == 0 else payload[start:end].decode(errors="replace"))
-        else:
-            raise _Unreadable
+        else:  # a number with a fraction
+            end += 8
+            columns.append(None)
         if end > len(payload):
             raise _Unreadable
     if at != head:
@@ -322,7 +323,7 @@ def _game(rows: _Rows, number: int, row: Row) -> ArchivedGame:
         len(record.moves),
         rows.text(source) or UNKNOWN,
         NO_SETTINGS if about is None else about,
-        when if 0 <= when < LATEST else 0,
+        when if isinstance(when, int) and 0 <= when < LATEST else 0,
         data,
         fault,
     )
