@@ -40,29 +40,38 @@ def connect(path: Path, write: bool) -> sqlite3.Connection:
     """
     if write:
         return _opened(path, "rwc", write)
-    is_alone = not Path(f"{path}-wal").exists()
+    is_alone = _size(Path(f"{path}-wal")) == 0
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
-        db = _opened(path, "rw", write)
         try:
-            db.execute("SELECT 1 FROM sqlite_master").fetchall()
+            return _opened(path, "rw", write)
         except sqlite3.Error as error:
-            db.close()
             if not (is_alone and _code(error) in FULL):
                 raise
-        else:
-            return db
     return _opened(path, "ro&immutable=1" if is_alone else "ro", write)
 
 
 def _opened(path: Path, mode: str, write: bool) -> sqlite3.Connection:
+    """A connection that has read the file's beginning."""
     db = sqlite3.connect(
         f"file:{quote(str(path.absolute()))}?mode={mode}", timeout=BUSY_SECONDS, isolation_level=None, uri=True
     )
-    db.text_factory = _text  # a damaged text is not to end the reading of all others
-    db.execute("PRAGMA synchronous = NORMAL")
-    if not write:
-        db.execute("PRAGMA query_only = ON")
+    try:
+        db.text_factory = _text  # a damaged text is not to end the reading of all others
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("SELECT 1 FROM sqlite_master").fetchall()
+        if not write:
+            db.execute("PRAGMA query_only = ON")
+    except BaseException:
+        db.close()
+        raise
     return db
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _text(data: bytes) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from penumbra.server.messages import Refusal
+from penumbra.whole_files import append_lines
 
 VERSION = 1
 
@@ -64,16 +65,14 @@ class GameLog:
         self.path = path
 
     def create(self, setup: Setup) -> None:
-        with self.path.open("x", encoding="utf-8") as file:
-            file.write(json.dumps({"log": VERSION, **asdict(setup)}) + "\n")
+        self.append({"log": VERSION, **asdict(setup)})
 
     def append(self, line: dict[str, Any]) -> None:
         """It is in the operating system's hands when this returns, so that it outlives the server."""
         try:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
+            append_lines(self.path, json.dumps(line) + "\n")
         except OSError as error:
-            raise Refusal("storage", f"the game cannot be written: {error.strerror or error}", 503) from None
+            raise Refusal("storage", f"the game cannot be written: {error}", 503) from None
 
     def read(self) -> Story:
         """The whole story; a last line without an end is cut off the file. ValueError if it is no game's log."""
