@@ -29,6 +29,7 @@ import numpy as np
 from penumbra.dsmcp.domain import Evaluator, Features, Floats, Legal
 from penumbra.network import SCHEME
 from penumbra.network.weights import WeightsError
+from penumbra.rbc.actions import ACTIONS
 
 MOST_ROWS = 2048  # of one batch
 EvaluatorOf = Callable[[str], Evaluator]  # by the headset whose policy is asked for
@@ -131,6 +132,10 @@ class InferenceServer:
             try:
                 kind, *rest = connection.recv()
                 if kind == "evaluate":
+                    problem = find_problem(*rest)
+                    if problem:
+                        connection.send(problem)
+                        continue
                     headset, features, actions, offsets = rest
                     arrived.setdefault(headset, []).append(Request(connection, features, Legal(actions, offsets)))
                 else:
@@ -199,6 +204,27 @@ class InferenceServer:
         if headset not in self.evaluators:
             self.evaluators[headset] = self.made_by(headset)
         return self.evaluators[headset]
+
+
+def find_problem(headset: Any, features: Any, actions: Any, offsets: Any) -> str:
+    """What is wrong with the form of a request; "": nothing. Those that are served with it are not to suffer."""
+    if not isinstance(headset, str) or not all(isinstance(part, np.ndarray) for part in (features, actions, offsets)):
+        return "a request is a headset and three arrays"
+    if features.ndim < 2 or not len(features) or features.dtype.kind not in "uif":
+        return f"features are numbers, some for each row, and not {_shape(features)}"
+    if actions.ndim != 1 or actions.dtype.kind not in "ui":
+        return f"actions are whole numbers, and not {_shape(actions)}"
+    if offsets.shape != (len(features) + 1,) or offsets.dtype.kind not in "ui":
+        return f"offsets are whole numbers, one more than there are rows, and not {_shape(offsets)}"
+    if offsets[0] != 0 or offsets[-1] != len(actions) or (np.diff(offsets.astype(np.int64)) < 1).any():
+        return "offsets lead from 0 through the actions of each row, at least one, to their end"
+    if actions.min() < 0 or actions.max() >= ACTIONS:
+        return f"there are no actions beyond {ACTIONS - 1}"
+    return ""
+
+
+def _shape(array: Any) -> str:
+    return f"{array.dtype}{list(array.shape)}"
 
 
 def started(evaluator: Evaluator, features: Features, legal: Legal) -> Callable[[], tuple[Floats, Floats]]:
