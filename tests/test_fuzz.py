@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import pickle
 import random
@@ -91,13 +92,13 @@ def test_positions() -> None:
         core.engine_evaluate,
         core.hunt_king,
     )
+    seeds = [fen.encode() for fen in FENS]
     for use in uses:
-        check(
-            [fen.encode() for fen in FENS],
-            lambda data: use(data.decode(errors="replace")),
-            ValueError,
-            scale(150, 50_000),
-        )
+        check(seeds, functools.partial(_on_text, use), ValueError, scale(150, 50_000))
+
+
+def _on_text(use: Callable[[str], object], data: bytes) -> object:
+    return use(data.decode(errors="replace"))
 
 
 def test_records_and_searches() -> None:
