@@ -71,7 +71,7 @@ name = "Hunter"
 kind = "hunter"
 """
 SERVED = """
-games = 12
+games = 400
 seed = 5
 workers = 2
 opening_plies = 4

@@ -26,13 +26,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penumbra.dsmcp.domain import Evaluator, Features, Floats, Legal
+from penumbra.dsmcp.domain import Evaluator, EvaluatorGone, Features, Floats, Legal
 from penumbra.network import SCHEME
 from penumbra.network.weights import WeightsError
 from penumbra.rbc.actions import ACTIONS
 
 MOST_ROWS = 2048  # of one batch
 EvaluatorOf = Callable[[str], Evaluator]  # by the headset whose policy is asked for
+
+
+class ServerGone(WeightsError, EvaluatorGone):
+    """Nobody answers at an address, or not any more."""
 
 
 class Request(NamedTuple):
@@ -260,7 +264,11 @@ class RemoteEvaluator:
         if not hasattr(self.of_thread, "connection"):
             self.of_thread.connection = connect(self.address)
         headset = self.opponent if opponent else self.policy
-        return ask(self.of_thread.connection, "evaluate", headset, features, legal.actions, legal.offsets)  # type: ignore[no-any-return]
+        try:
+            return ask(self.of_thread.connection, "evaluate", headset, features, legal.actions, legal.offsets)  # type: ignore[no-any-return]
+        except ServerGone:
+            del self.of_thread.connection  # another server may come
+            raise
 
 
 def connect(address: str) -> Connection:
@@ -268,7 +276,8 @@ def connect(address: str) -> Connection:
     try:
         client.connect(address)
     except OSError as error:
-        raise WeightsError(f"no inference server answers at {address} ({error.strerror})") from None
+        client.close()
+        raise ServerGone(f"no inference server answers at {address} ({error.strerror})") from None
     return Connection(client.detach())
 
 
@@ -277,7 +286,7 @@ def ask(connection: Connection, *request: Any) -> Any:
         connection.send(request)
         reply = connection.recv()
     except (EOFError, OSError):
-        raise WeightsError("the inference server has gone") from None
+        raise ServerGone("the inference server has gone") from None
     if isinstance(reply, str):
         raise WeightsError(f"the inference server: {reply}")
     return reply
