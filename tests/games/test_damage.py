@@ -14,7 +14,7 @@ import pytest
 
 from penumbra.core import GameRecord
 from penumbra.games.archive import Archive, ArchivedGame, ArchiveError, NewGame
-from penumbra.games.salvage import repair
+from penumbra.games.salvage import _Rows, repair
 from penumbra.games.verification import verify
 from penumbra.games.visits import Searched, pack
 from penumbra.interop.game_files import read_games
@@ -319,6 +319,22 @@ def test_repair_mends_what_the_archive_says_beside_a_record(tmp_path: Path, file
     found = repair(file, tmp_path / "new.db")
     assert found.lost == []
     assert contents(tmp_path / "new.db").keys() == contents(sound).keys()
+
+
+def test_repair_is_not_misled_by_an_id_that_is_damaged(tmp_path: Path, file: Path, sound: Path) -> None:
+    """The index knows a game's id too; nobody looks for millions of games that never were."""
+    with Archive.open(sound) as archive:
+        game = next(archive.get([GAMES]))
+    data = bytearray(file.read_bytes())
+    row = data.index(game.data)
+    head = data.rindex(b"\x0e\x00", 0, row)
+    assert data[head - 1] == GAMES  # the id, just before the head of the row
+    data[head - 1] = 5  # which another game has
+    file.write_bytes(data)
+    found = repair(file, tmp_path / "new.db")
+    assert (len(found.games), found.expected, found.lost) == (GAMES, GAMES, [])
+    rows = _Rows(games={1: [], 2: [], 2**50: []}, hashes={5: 4, 6: 2**60})
+    assert rows.last_id() == 4
 
 
 def test_repair_reads_what_a_killed_writer_left_beside_the_file(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ REPLACED = "\ufffd"  # stands for bytes that are no text
 LARGEST_ROW = 1 << 24  # bytes; one that says that it is larger is damaged
 COLUMNS = 12  # of a game's row
 GAME_HEAD = re.compile(rb"[\x0d-\x0f]\x00")  # how its head begins: its length, and an id that stands elsewhere
+LONGEST_GAP = 1000  # games lost in a row, beside as many as were found before
 LONGEST_START = 12  # bytes that stand before it: the row's length and its id
 Row = tuple[Any, ...]
 
@@ -52,7 +53,7 @@ class Salvage:
 
 @dataclass
 class _Rows:
-    """All rows found, by table. A row that was found twice, differently, is in none."""
+    """All rows found, by table, in all versions that were found."""
 
     games: dict[int, list[Row]] = field(default_factory=dict)  # by id
     texts: dict[int, set[str]] = field(default_factory=dict)  # by id, from the table and from its index
@@ -82,7 +83,17 @@ class _Rows:
             case (int(key), int(rowid)) if rowid > 0:
                 self.hashes[key] = rowid
 
+    def last_id(self) -> int:
+        """The highest id of a game. They have no gaps, so one far beyond all others is damaged."""
+        last = 0
+        for count, number in enumerate(sorted({*self.games, *self.hashes.values()}), 1):
+            if number > last + LONGEST_GAP + count:
+                break
+            last = number
+        return last
+
     def text(self, number: int) -> str | None:
+        """A text that is the same wherever it was found."""
         found = self.texts.get(number, set())
         return next(iter(found)) if len(found) == 1 else None
 
@@ -263,7 +274,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 def _judge(rows: _Rows) -> Salvage:
     """The games that are sound, with what belongs to them, and what is lost."""
-    found = Salvage(expected=max([*rows.games, *rows.hashes.values()], default=0))
+    found = Salvage(expected=rows.last_id())
     made: dict[int, list[tuple[str, int]]] = {}
     nameless = set()  # hashes of games that were made by runs whose texts are lost
     for run, number, key in sorted(rows.marks):
@@ -274,27 +285,30 @@ def _judge(rows: _Rows) -> Salvage:
             made.setdefault(key, []).append((text, number))
     damaged: dict[int, str] = {}
     lacking: dict[str, list[int]] = {}
-    for number, versions in sorted(rows.games.items()):
-        games = {game.hash: game for game in (_game(rows, number, row) for row in versions)}
-        sound = [game for game in games.values() if not game.fault]  # two, where the id of one is damaged
-        for game in sound:
-            key = _signed(game.hash)
-            searched, unreadable = _searches(rows, key)
-            found.games.append(copies(game, made.get(key, []), searched))
-            for what, is_lost in (
-                ("source", game.source == UNKNOWN),
-                ("settings", game.settings is NO_SETTINGS),
-                ("searches", unreadable),
-                ("run", key in nameless),
-            ):
-                if is_lost:
-                    lacking.setdefault(what, []).append(number)
+    saved: dict[int, tuple[int, ArchivedGame]] = {}  # (its id, the game) by hash
+    for number, versions in rows.games.items():
+        games = [_game(rows, number, row) for row in versions]
+        sound = {game.hash: (rows.hashes.get(_signed(game.hash), number), game) for game in games if not game.fault}
+        saved |= sound
         if not sound:
-            damaged[number] = next(iter(games.values())).fault
-    missing = [number for number in range(1, found.expected + 1) if number not in rows.games]
-    found.lost = [f"game {number}: {fault}" for number, fault in damaged.items()]
+            damaged[number] = games[0].fault
+    for number, game in sorted(saved.values(), key=lambda pair: (pair[0], pair[1].hash)):
+        key = _signed(game.hash)
+        searched, unreadable = _searches(rows, key)
+        found.games.append(copies(game, made.get(key, []), searched))
+        for what, is_lost in (
+            ("source", game.source == UNKNOWN),
+            ("settings", game.settings is NO_SETTINGS),
+            ("searches", unreadable),
+            ("run", key in nameless),
+        ):
+            if is_lost:
+                lacking.setdefault(what, []).append(number)
+    ids = {number for number, _ in saved.values()}
+    missing = [number for number in range(1, found.expected + 1) if number not in ids and number not in damaged]
+    found.lost = [f"game {number}: {fault}" for number, fault in sorted(damaged.items()) if number not in ids]
     found.lost += [f"{stretch}: cannot be read" for stretch in _stretches(missing)]
-    found.lost += [f"the {what} of {', '.join(_stretches(ids))}" for what, ids in lacking.items()]
+    found.lost += [f"the {what} of {', '.join(_stretches(numbers))}" for what, numbers in lacking.items()]
     return found
 
 
