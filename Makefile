@@ -69,10 +69,12 @@ sanitize: venv
 	$(BIN)/python .ci/sanitized_tests.py $(SANITIZED) $(SANITIZE_TESTS)
 
 # The long runs behind the numbers in the documents: the tests at full size (20,000 games in lockstep with reconchess
-# among them) and the benchmarks.
+# among them), runs that are killed, stopped and left without room for CHAOS_MINUTES, and the benchmarks.
+CHAOS_MINUTES ?= 10
 evidence: venv build
 	@mkdir -p evidence
 	$(BIN)/pytest --evidence
+	PYTHONPATH=src $(BIN)/python -m studies.chaos --minutes $(CHAOS_MINUTES)
 	$(BIN)/penumbra bench --json >evidence/bench.json
 	@echo "the benchmarks are in evidence/bench.json"
 

@@ -11,10 +11,12 @@ import threading
 import time
 from pathlib import Path
 
+import chess
 import pytest
 import reconchess
 from reconchess.bots.random_bot import RandomBot
 
+from penumbra import bot as penumbra_bot
 from penumbra.configs.reader import ConfigurationError
 from penumbra.interop.adapters import ReconchessPlayer
 from penumbra.interop.history import read_record
@@ -97,6 +99,17 @@ def test_rc_bot_match_from_a_shell(sides: tuple[str, str], tmp_path: Path) -> No
     turns = [i for i in range(len(record.senses)) if i % 2 == (decisions["color"] == "black")]
     assert len(decisions["decisions"]) == 2 * len(turns)
     assert len(list((tmp_path / "kept").glob("*.json"))) == 2
+
+
+def test_a_record_that_cannot_be_written_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """reconchess' programs would print a stack trace."""
+    monkeypatch.setattr(penumbra_bot, "CONFIGURATION", Configuration(evaluator="heuristic", record="/dev/null/kept"))
+    bot = penumbra_bot.Penumbra()
+    bot.handle_game_start(True, chess.Board(), "Somebody")
+    bot.handle_game_end(None, None, None)
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_rc_connect_plays_the_games_it_is_invited_to(tmp_path: Path) -> None:

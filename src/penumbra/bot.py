@@ -8,6 +8,7 @@ and how, is said in `penumbra.players.penumbra.configuration`.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from penumbra.configs.reader import ConfigurationError
 from penumbra.interop import adapters
 from penumbra.players.penumbra.configuration import Configuration, from_environment
+from penumbra.whole_files import replacing
 
 if TYPE_CHECKING:
     import reconchess
@@ -56,15 +58,21 @@ class Penumbra(adapters.ReconchessPlayer):
         super().handle_game_end(winner_color, win_reason, game_history)
         if CONFIGURATION.record is None or self.player is None:
             return
+        try:
+            self._write(Path(CONFIGURATION.record), game_history)
+        except OSError as error:  # the game is over; a full disk is no reason for a stack trace in reconchess' programs
+            print(f"penumbra: {error}", file=sys.stderr)
+
+    def _write(self, folder: Path, game_history: reconchess.GameHistory | None) -> None:
         from penumbra.players.penumbra.recording import write_decisions
 
         player = self._penumbra
-        folder = Path(CONFIGURATION.record)
         folder.mkdir(parents=True, exist_ok=True)
         opponent = "".join(c for c in player.opponent_name if c.isalnum() or c in "-_") or "opponent"
         stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{opponent}-{os.getpid()}"
         if game_history is not None:
-            game_history.save(str(folder / f"{stem}.json"))
+            with replacing(folder / f"{stem}.json", "the game goes on") as beside:
+                game_history.save(str(beside))
         write_decisions(
             folder / f"{stem}.decisions.json",
             player.recorded,

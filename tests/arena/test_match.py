@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import os
 import random
 import signal
@@ -21,7 +22,7 @@ from studies.imitations import planned
 
 from penumbra.arena.entrants import Entrant, PlayerPool, entrant
 from penumbra.arena.game_loop import Clock, GameLoop, play
-from penumbra.arena.match import CANNOT_START, Job, Match, run, to_json, unsettled
+from penumbra.arena.match import CANNOT_START, GameWorker, Job, Match, run, to_json, unsettled
 from penumbra.arena.pool import Pool
 from penumbra.arena.score import GameResult, Score, wilson
 from penumbra.arena.sprt import Sprt
@@ -125,6 +126,29 @@ def test_isolated_players_print_into_their_own_file(tmp_path: Path) -> None:
     player.sensed(0, (1, 1, 4, 2))
     player.close()
     assert "what a board" in log.read_text()
+
+
+def test_what_a_player_prints_onto_a_full_disk_does_not_lose_it_the_game(tmp_path: Path) -> None:
+    bot = write_bot(tmp_path, "talks", "handle_sense_result(self, r)", "print('what a board', flush=True)")
+    player = IsolatedPlayer(str(bot), log="/dev/full")
+    player.load()
+    player.start(True, Game().fen())
+    for _ in range(2):
+        player.opponent_moved(None)
+    player.sensed(0, (1, 1, 4, 2))
+    player.close()
+
+
+def test_a_log_on_a_full_disk_ends_and_says_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "penumbra.log").symlink_to("/dev/full")
+    logger = logging.getLogger("penumbra")
+    before = list(logger.handlers)
+    GameWorker(1, str(tmp_path)).close()
+    try:
+        logger.warning("lost track")
+    finally:
+        logger.handlers = before
+    assert capsys.readouterr() == ("", "")
 
 
 def test_an_isolated_player_has_a_process_of_its_own_for_each_game(tmp_path: Path) -> None:

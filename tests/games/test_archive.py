@@ -12,29 +12,22 @@ from pathlib import Path
 
 import pytest
 
-from penumbra.arena.game_loop import play_strictly
 from penumbra.arena.pool import Pool
-from penumbra.core import Game, GameRecord
+from penumbra.core import GameRecord
 from penumbra.games.archive import Archive, ArchivedGame, ArchiveError, NewGame, find_problem, is_validation
 from penumbra.games.tracking import Track, track
 from penumbra.games.verification import TrackingWorker, verify, verify_tracking
 from penumbra.interop.game_files import find_files, read_games, to_json, write_games
 from penumbra.interop.history_json import GameFileError
-from penumbra.players.opponents.random_player import RandomPlayer
 from tests.support import DATA
 from tests.support.command_line import penumbra
+from tests.support.random_games import random_game
 
 REAL_GAMES = DATA / "real_games.jsonl"
 
 
 def unwanted(trouble: GameFileError) -> None:
     raise AssertionError(trouble)
-
-
-def random_game(seed: int, white: str = "A", black: str = "B") -> GameRecord:
-    record = play_strictly(RandomPlayer(seed), RandomPlayer(seed + 1_000_000), Game(None, 100, 20)).record()
-    record.white_name, record.black_name = white, black
-    return record
 
 
 @pytest.fixture(scope="module")

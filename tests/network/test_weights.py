@@ -13,6 +13,7 @@ from penumbra.network import loading, weights
 from penumbra.network.model import from_weights
 from penumbra.network.onnx_graph import build
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError
+from tests.support.full_disk import full_disk
 from tests.support.small_networks import some_weights
 
 
@@ -34,6 +35,14 @@ def test_weights_come_back_as_they_went(tmp_path: Path) -> None:
         network.headset("Top").policy_logits(network.tower(x)),
         from_weights(back).headset("Top").policy_logits(from_weights(back).tower(x)),
     )
+
+
+def test_a_full_disk_leaves_the_weights_before(tmp_path: Path) -> None:
+    path = tmp_path / "w.safetensors"
+    path.write_bytes(b"before")
+    with full_disk(), pytest.raises(WeightsError, match=r"w.safetensors: could not be written \(.*; what was there"):
+        weights.save(some_weights(), path)
+    assert path.read_bytes() == b"before" and len(list(tmp_path.iterdir())) == 1
 
 
 def test_weights_that_do_not_fit_are_refused(tmp_path: Path) -> None:

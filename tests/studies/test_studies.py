@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import random
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +17,7 @@ from penumbra.interop.stockfish import find_stockfish
 from penumbra.network.model import from_weights
 from penumbra.network.torch_evaluator import TorchEvaluator
 from penumbra.players.opponents.attacker import SCRIPTS
-from studies import attacks, centipawns, clock, device, imitations, loaded_core, series
+from studies import attacks, centipawns, chaos, clock, device, imitations, loaded_core, series
 from tests.support import DATA, ROOT
 from tests.support.processes import run_python
 from tests.support.small_networks import some_weights
@@ -124,3 +125,25 @@ def test_a_series_goes_on_where_it_was_stopped_and_reports(tmp_path: Path, capsy
     assert openings[0] == openings[1] != openings[2] == openings[3]
     series.report([*games, games[0]])
     assert "Wild - Hasty" in (printed := capsys.readouterr().out) and "4 different games" in printed
+
+
+def test_chaos_ends_with_the_games_of_an_undisturbed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chaos, "POPULATION", chaos.POPULATION.replace("games = 120", "games = 6"))
+    found = chaos.Chaos(tmp_path, random.Random(1))
+    assert chaos.run(found, 0, "generation") == []
+    assert found.tally["generation"] == 1
+    monkeypatch.setattr(chaos, "kept", lambda path, before: {("run", 1): b"a game that goes"})
+    monkeypatch.setattr(chaos, "contents", lambda path: {})
+    assert "is not what an undisturbed run makes" in chaos.run(found, 0, "generation")[0]
+
+
+def test_chaos_hears_of_stack_traces_and_of_runs_that_never_end(tmp_path: Path) -> None:
+    command = chaos.Command(("players",), tmp_path / "log")
+    command.process.wait()
+    assert command.end() == 0
+    command.log.write_text("Traceback (most recent call last):")
+    with pytest.raises(chaos.Fault, match="has printed:\nTraceback"):
+        command.end()
+    hanging = chaos.Command(("archive", "stats", "/dev/stdin"), tmp_path / "log")
+    with pytest.raises(chaos.Fault, match="has not ended within 0 seconds"):
+        hanging.end(0.0)

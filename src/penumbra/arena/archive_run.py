@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 from penumbra.arena.pool import AnyPool, ended_by_signal
 from penumbra.games.archive import Archive, ArchiveFull, NewGame
 
-PATIENCE = 20  # games that may fail before anything was played
+PATIENCE = 20  # games that may fail in a row
 
 
 class Timed(Protocol):
@@ -30,6 +30,10 @@ Answer = TypeVar("Answer", bound=Timed)
 
 class GameFailed(Exception):
     """A game that was played is not to be kept."""
+
+
+class RunStopped(Exception):
+    """Nothing comes of playing on."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,9 @@ class Progress:
     played: int = 0  # by this run
     new: int = 0  # of these, those that the archive did not know
     failures: list[str] = field(default_factory=list)
+    in_a_row: int = 0  # games that failed since one was played
     minutes: float = 0.0
-    stopped: str = ""  # why the run ended before its target: an interrupt, the disk
+    stopped: str = ""  # why the run ended before its target: an interrupt, the disk, failures
     seconds: dict[str, tuple[int, float]] = field(default_factory=dict)  # by player: games of this run, their seconds
 
     @property
@@ -66,6 +71,7 @@ class Progress:
 
     def add(self, game: NewGame, new: int, seconds: float) -> None:
         """Counts a game that was kept; `new` is 0 if the archive knew it."""
+        self.in_a_row = 0
         self.new += new
         self.played += 1
         self.done += 1
@@ -74,10 +80,13 @@ class Progress:
             self.seconds[name] = games + 1, total + seconds
 
     def fail(self, failure: str) -> None:
-        """Counts a game that failed; ValueError if it looks as if all will."""
+        """Counts a game that failed; ValueError or `RunStopped` if it looks as if all will."""
         self.failures.append(failure)
-        if self.played == 0 and len(self.failures) >= PATIENCE:
+        self.in_a_row += 1
+        if self.in_a_row >= PATIENCE and self.played == 0:
             raise ValueError(f"the first {PATIENCE} games failed; {failure}")
+        if self.in_a_row >= PATIENCE:
+            raise RunStopped(f"{PATIENCE} games in a row failed; {failure}")
 
 
 P = TypeVar("P", bound=Progress)
@@ -95,7 +104,8 @@ def play_into_archive(
 ) -> P:
     """Plays the games, for at most so many minutes; `report` hears of every one. First of all comes `prepare`.
 
-    An interrupt or a full disk ends the run early, and cleanly. The pool is closed at the end.
+    An interrupt, a full disk or too many failures in a row end the run early, and cleanly. The pool is closed in the
+    end.
     """
     playing: dict[int, PlannedGame[Job, Answer]] = {}
 
@@ -116,7 +126,7 @@ def play_into_archive(
                     break
     except KeyboardInterrupt:
         progress.stopped = "interrupted"
-    except ArchiveFull as error:
+    except (ArchiveFull, RunStopped) as error:
         progress.stopped = str(error)
     finally:
         pool.close()

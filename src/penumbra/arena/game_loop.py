@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penumbra.core import Game, GameRecord
+from penumbra.dsmcp.domain import EvaluatorGone
 from penumbra.players.player import Player, tell
 from penumbra.rbc.actions import action_name, action_to_code, is_move
 from penumbra.rbc.walk import Step, move, sense
@@ -78,6 +79,7 @@ class Forfeit(ValueError):
 class GameLoop:
     """Two players, their clocks, and somebody who looks on if wanted, on the time of the player who acts.
 
+    A game of which a player's evaluator has gone is nobody's: that ends it with `EvaluatorGone`.
     With `raise_faults` what a player raises goes on to the caller, and an illegal action raises `Forfeit`. `now` gives
     the time.
     """
@@ -147,6 +149,8 @@ class GameLoop:
         self._ask(color, player.tell_time, self._reading(color, began))
         actions = game.legal_actions()
         action = self._ask(color, player.choose_move, actions)
+        if player.gone is not None:
+            raise player.gone
         promotion = player.promotion
         if action not in actions:
             raise Forfeit(color, "illegal action", f"move {_shown(action)}")
@@ -177,9 +181,11 @@ class GameLoop:
         return left if math.isfinite(left) else None
 
     def _ask(self, color: bool, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Calls a player; whatever it raises is its fault."""
+        """Calls a player; whatever it raises is its fault, unless what it asks is not there any more."""
         try:
             return call(*arguments)
+        except EvaluatorGone:
+            raise
         except Exception as error:
             if self.raise_faults:
                 raise

@@ -6,6 +6,7 @@ Game i depends on nothing but the population and i. There are no clocks: what a 
 from __future__ import annotations
 
 import functools
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ class GenerationWorker:
 
     def __init__(self, threads: int, ply_limit: int) -> None:
         set_threads(threads)
+        logging.getLogger("penumbra").addHandler(logging.NullHandler())  # what matters is in the answers
         self._full_turns = (ply_limit + 1) // 2
 
     def do(self, pairing: Pairing) -> GeneratedGame:
@@ -54,8 +56,11 @@ class GenerationWorker:
         if outcome.reason in FAULTS:
             faulty = pairing.black if outcome.winner else pairing.white
             return GeneratedGame(b"", 0.0, f"{faulty.name}: {outcome.reason}: {outcome.detail}")
+        ours = [player for player in players if isinstance(player, PenumbraPlayer)]
+        failed = next((player for player in ours if player.faults), None)
+        if failed is not None:
+            return GeneratedGame(b"", 0.0, f"{failed.name}: {failed.faults[0]}")
         outcome.record.white_name, outcome.record.black_name = pairing.white.name, pairing.black.name
-        ours = (player for player in players if isinstance(player, PenumbraPlayer))
         visits = pack(searched for player in ours for searched in searches_of(player))
         return GeneratedGame(outcome.record.to_bytes(), time.monotonic() - began, visits=visits)
 

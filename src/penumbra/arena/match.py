@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import logging
@@ -24,6 +25,18 @@ from penumbra.players.player import Player
 from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
 from penumbra.rbc.observations import Moved, Sensed
 from penumbra.rbc.walk import walk
+from penumbra.whole_files import WriteError, write_text
+
+KEPT = "the games before it are kept"
+
+
+class MatchStopped(WriteError):
+    """Games could not be written any further; the match ended with those that were played."""
+
+    def __init__(self, why: str, score: Score) -> None:
+        super().__init__(why)
+        self.score = score
+
 
 HARNESS, CANNOT_START, REHEARSAL = "harness", "cannot start", "rehearsal"  # reasons of what is no game
 
@@ -66,12 +79,23 @@ class Job:
     rehearsal: bool = False
 
 
+class _LogFile(logging.FileHandler):
+    """A log that a full disk ends, and not the game that it is about."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(OSError):
+            super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Nothing is printed: a line of the log is lost."""
+
+
 class GameWorker:
     """What a worker process keeps between games."""
 
     def __init__(self, threads: int, logs: str | None = None, record: bool = False) -> None:
         set_threads(threads)
-        notes = logging.NullHandler() if logs is None else logging.FileHandler(Path(logs) / "penumbra.log", delay=True)
+        notes = logging.NullHandler() if logs is None else _LogFile(Path(logs) / "penumbra.log", delay=True)
         logging.getLogger("penumbra").addHandler(notes)
         self._players = PlayerPool(logs)
         self._record = record
@@ -134,8 +158,8 @@ class GameWorker:
 def run(match: Match, report: Callable[[Score], None] = lambda score: None) -> tuple[Score, bool]:
     """Plays the match; (the score, whether it was interrupted). `report` hears of every game that ends.
 
-    An interrupt (Ctrl-C) ends the match with the games that were played. So does a player that cannot start, which is a
-    ValueError that says why: what it does not play it does not lose.
+    An interrupt (Ctrl-C) ends the match with the games that were played; so does a full disk, with `MatchStopped`, and
+    a player that cannot start, with a ValueError that says why: what it does not play it does not lose.
     """
     logs = None
     if match.out is not None:
@@ -144,7 +168,7 @@ def run(match: Match, report: Callable[[Score], None] = lambda score: None) -> t
     results: list[GameResult] = []
     make = functools.partial(GameWorker, threads_for_each(match.workers), logs, match.record)
     pool: Pool[Job, GameResult] = Pool(make, match.workers)
-    interrupted, failure = False, ""
+    interrupted, stopped, failure = False, "", ""
     try:
         for number, result, trouble in pool.run(map(match.job, range(match.games))):
             results.append(result if result is not None else unsettled(match.job(number), HARNESS, trouble))
@@ -158,14 +182,22 @@ def run(match: Match, report: Callable[[Score], None] = lambda score: None) -> t
                 break
     except KeyboardInterrupt:
         interrupted = True
+    except WriteError as error:
+        stopped = str(error)
     finally:
         pool.close()
     results.sort(key=lambda result: result.number)
     score = Score(results)
     if match.out is not None:
-        (match.out / "match.json").write_text(json.dumps(to_json(match, score, interrupted), indent=1) + "\n")
+        try:
+            whole = to_json(match, score, interrupted or bool(stopped))
+            write_text(match.out / "match.json", json.dumps(whole, indent=1) + "\n", KEPT)
+        except WriteError as error:
+            stopped = stopped or str(error)
     if failure:
         raise ValueError(f"{failure}; {len(score.settled)} games were played before")
+    if stopped:
+        raise MatchStopped(stopped, score)
     return score, interrupted
 
 
@@ -184,7 +216,7 @@ def write_game(match: Match, result: GameResult) -> None:
     from penumbra.players.penumbra.recording import write_decisions
 
     stem = f"{result.number + 1:04d}"
-    write_record(match.out / f"{stem}.json", GameRecord.from_bytes(result.record))
+    write_record(match.out / f"{stem}.json", GameRecord.from_bytes(result.record), KEPT)
     for side, settings, decisions in result.decisions:
         who, other = (match.a, match.b) if side == "a" else (match.b, match.a)
         color = result.a_is_white == (side == "a")
@@ -195,6 +227,7 @@ def write_game(match: Match, result: GameResult) -> None:
             color=color,
             opponent=other.name,
             settings=settings,
+            go_on=KEPT,
         )
 
 

@@ -225,7 +225,7 @@ def _serve(connection: Connection, make: Callable[[], Worker], parent: int, core
                 reply: tuple[Any, str] = (worker.do(job), "")
             except Exception as error:
                 reply = (None, f"{type(error).__name__}: {error}")
-            with contextlib.suppress(BrokenPipeError):
+            with contextlib.suppress(OSError):  # nobody is left who waits for it
                 connection.send(reply)
     finally:
         worker.close()

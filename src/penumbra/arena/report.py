@@ -21,6 +21,7 @@ from penumbra.arena.score import wilson
 from penumbra.arena.tournament_plan import Tournament
 from penumbra.games.archive import ArchivedGame
 from penumbra.games.ratings import Ratings, rate
+from penumbra.whole_files import write_text
 
 BIN = 10  # plies in a bar of the histogram
 OPENED = 2_000  # games whose moves are in the page; of more only the results are
@@ -84,7 +85,8 @@ def write_report(
     """Writes the page; ValueError if no games were played."""
     if not games:
         raise ValueError(f"{path}: there are no games to report")
-    path.write_text(page(tournament, games, anchor), encoding="utf-8")
+    go_on = "the games are kept in the archive, and the same command makes the page"
+    write_text(path, page(tournament, games, anchor), go_on)
 
 
 def page(tournament: Tournament, games: Sequence[ArchivedGame], anchor: tuple[str | None, float]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,7 @@ from penumbra.commands.options import ArchiveFile, ArchiveToFill, AsJson, Cap, S
 
 if TYPE_CHECKING:
     from penumbra.core import GameRecord
-    from penumbra.games.archive import NewGame
+    from penumbra.games.archive import Archive, ArchivedGame, NewGame
     from penumbra.games.tracking import Track
     from penumbra.games.verification import Findings
 
@@ -89,20 +89,34 @@ def export_games(
     player: Annotated[str | None, typer.Option(help="Only games of the player of this name.")] = None,
     source: Annotated[str | None, typer.Option(help="Only games from this source.")] = None,
 ) -> None:
-    """Write games as reconchess does."""
+    """Write games as reconchess does. Damaged games are named and left out."""
     from penumbra.commands.terminal.progress import progress
     from penumbra.games.archive import Archive
     from penumbra.interop.game_files import write_games
 
-    with Archive.open(archive) as games, progress("export", len(games)) as bar:
+    problems = Problems()
+    with Archive.open(archive, report=problems) as games, progress("export", len(games)) as bar:
 
         def records() -> Iterator[GameRecord]:
-            for game in games.games(player=player, source=source):
-                yield game.record
+            for record in _playable(games, games.games(player=player, source=source), problems):
+                yield record
                 bar.advance(1)
 
         count = write_games(records(), out)
     print(f"{out}: {count:,} games")
+    problems.conclude()
+
+
+def _playable(archive: Archive, games: Iterable[ArchivedGame], problems: Problems) -> Iterator[GameRecord]:
+    """Their records, without those that break the rules: no such game can be written as reconchess does."""
+    from penumbra.games.archived_game import contradiction
+
+    for game in games:
+        problem = contradiction(game.record)
+        if problem:
+            problems(f"{archive.path}: {game.name}: {problem}; it is left out")
+        else:
+            yield game.record
 
 
 @app.command(
@@ -125,17 +139,23 @@ def sample(
     """Draw games at random."""
     from penumbra.games.archive import Archive
 
-    with Archive.open(archive) as kept:
+    problems = Problems()
+    with Archive.open(archive, report=problems) as kept:
         drawn = kept.sample(games, seed)
         if out is not None:
             from penumbra.interop.game_files import write_games
 
-            print(f"{out}: {write_games((game.record for game in drawn), out):,} games")
-            return
-        for game in drawn:
-            result = "draw" if game.winner is None else "White wins" if game.winner else "Black wins"
-            reason = "unfinished" if game.reason is None else f"{result}, {game.reason.lower().replace('_', ' ')}"
-            print(f"{game.id:>8}  {game.white} v {game.black}: {reason}; {game.plies} moves; {game.source}")
+            print(f"{out}: {write_games(_playable(kept, drawn, problems), out):,} games")
+        else:
+            for game in drawn:
+                print(_listed(game))
+    problems.conclude()
+
+
+def _listed(game: ArchivedGame) -> str:
+    result = "draw" if game.winner is None else "White wins" if game.winner else "Black wins"
+    reason = "unfinished" if game.reason is None else f"{result}, {game.reason.lower().replace('_', ' ')}"
+    return f"{game.id:>8}  {game.white} v {game.black}: {reason}; {game.plies} moves; {game.source}"
 
 
 @app.command(epilog=examples("penumbra archive stats games.db"))
@@ -146,7 +166,8 @@ def stats(archive: ArchiveFile, as_json: AsJson = False) -> None:
     from penumbra.games.archive import Archive
     from penumbra.games.verification import quantiles
 
-    with Archive.open(archive) as games:
+    problems = Problems()
+    with Archive.open(archive, report=problems) as games:
         found = games.statistics()
         runs = list(games.runs().values())
     if as_json:
@@ -164,6 +185,7 @@ def stats(archive: ArchiveFile, as_json: AsJson = False) -> None:
             "runs": runs,
         }
         print(json.dumps(data, indent=1))
+        problems.conclude()
         return
     each = found.nbytes / found.games if found.games else 0
     print(
@@ -178,6 +200,7 @@ def stats(archive: ArchiveFile, as_json: AsJson = False) -> None:
     print(f"{'player':<{width}}  {'games':>8} {'won':>8} {'drawn':>8} {'lost':>8}")
     for name, (wins, draws, losses) in found.players.items():
         print(f"{name:<{width}}  {wins + draws + losses:>8,} {wins:>8,} {draws:>8,} {losses:>8,}")
+    problems.conclude()
 
 
 @app.command(epilog=examples("penumbra archive merge all.db games.db more.db"))
@@ -192,11 +215,30 @@ def merge(
         for path in others:
             if path.absolute() == archive.absolute():
                 raise ValueError(f"{path}: an archive cannot be merged into itself")
-            with Archive.open(path) as other:
+            with Archive.open(path, report=problems) as other:
                 new, known, broken = games.merge(other)
             print(f"{path}: {new:,} games added, {known:,} were known, {len(broken):,} broken")
             for problem in broken:
                 problems(problem)
+    problems.conclude()
+
+
+@app.command(epilog=examples("penumbra archive repair damaged.db saved.db"))
+def repair(
+    archive: Annotated[Path, typer.Argument(help="A damaged archive, which is only read.")],
+    to: Annotated[Path, typer.Argument(metavar="NEW", help="The archive to make of what can be read of it.")],
+) -> None:
+    """Save what can be read of a damaged archive into a new one, and say what is lost.
+
+    The exit status is 1 if anything is lost.
+    """
+    from penumbra.games.salvage import repair as save
+
+    found = save(archive, to)
+    problems = Problems(told=100)
+    for loss in found.lost:
+        problems(f"{archive}: lost: {loss}")
+    print(f"{to}: {len(found.games):,} of {found.expected:,} games saved")
     problems.conclude()
 
 

@@ -7,6 +7,8 @@ import os
 import platform
 import shutil
 import sys
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -14,18 +16,35 @@ import penumbra
 from penumbra.commands.errors import FAILED, complain
 from penumbra.commands.options import examples
 
-EXAMPLES = examples("penumbra doctor")
+EXAMPLES = examples("penumbra doctor", "penumbra doctor --deep --archive games.db")
 PACKAGES = ("numpy", "chess", "reconchess", "typer", "rich", "fastapi", "uvicorn", "websockets")
 
 
-def doctor() -> None:
-    """Say what this installation runs on; fail if something is missing."""
+def doctor(
+    deep: Annotated[
+        bool,
+        typer.Option(
+            "--deep", help="Also look at weights, a search by everything that evaluates here, the clock and the disks."
+        ),
+    ] = False,
+    archive: Annotated[Path | None, typer.Option(help="With --deep, an archive of games to look at too.")] = None,
+) -> None:
+    """Say what this installation runs on; fail if something is missing or, with --deep, does not work."""
+    if archive is not None and not deep:
+        raise ValueError("--archive needs --deep, which looks at it")
     found, problems = report()
     for what, value in found:
         print(f"{what:<20} {value}")
     for problem in problems:
         complain(problem)
-    if problems:
+    is_wrong = bool(problems)
+    if deep and not is_wrong:
+        from penumbra.commands.diagnosis import diagnose
+
+        for finding in diagnose(archive):
+            print(finding.line(), flush=True)
+            is_wrong |= finding.is_wrong
+    if is_wrong:
         raise typer.Exit(FAILED)
 
 

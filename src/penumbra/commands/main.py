@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
@@ -38,6 +39,7 @@ from penumbra.commands import (
 from penumbra.commands.checks import checked
 from penumbra.commands.errors import FAILED, INTERRUPTED, MISUSED, complain, hear_interrupts
 from penumbra.commands.options import examples
+from penumbra.whole_files import WriteError, reason_of
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
@@ -130,15 +132,38 @@ def main() -> None:
     hear_interrupts()
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        sys.stdout.flush()
     except TyperException as error:
         _fail(error.format_message(), MISUSED)
     except ModuleNotFoundError as error:
         _fail("this needs torch: pip install 'penumbra[torch]'" if error.name == "torch" else error, FAILED)
-    except (ValueError, OSError, ImportError) as error:
+    except BrokenPipeError:  # whoever read the output has seen enough
+        _drop_output()
+        sys.exit(FAILED)
+    except OSError as error:
+        _drop_output()
+        _fail(_described(error), FAILED)
+    except (ValueError, ImportError) as error:
         _fail(error, FAILED)
     except typer.Abort:
         _fail("interrupted", INTERRUPTED)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _described(error: OSError) -> str:
+    """Which file it is about, and what the system says."""
+    if isinstance(error, WriteError):
+        return str(error)
+    files = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
+    return ": ".join([*files, reason_of(error)])
+
+
+def _drop_output() -> None:
+    """What could not be written is not tried again when the program ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(problem: object, status: int) -> None:

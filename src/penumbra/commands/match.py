@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penumbra.commands.checks import first, folder_to_fill
-from penumbra.commands.errors import INTERRUPTED
+from penumbra.commands.errors import FAILED, INTERRUPTED, complain
 from penumbra.commands.options import (
     AsJson,
     Config,
@@ -120,7 +120,7 @@ def _play(match: Match, as_json: bool) -> None:
     import json
     import sys
 
-    from penumbra.arena.match import run, to_json
+    from penumbra.arena.match import MatchStopped, run, to_json
     from penumbra.commands.terminal.progress import progress
 
     _show_installations(match)
@@ -132,11 +132,18 @@ def _play(match: Match, as_json: bool) -> None:
             if not (bar.is_drawn or as_json):
                 print(game_line(match, score.results[-1]), flush=True)
 
-        score, interrupted = run(match, report)
+        stopped = ""
+        try:
+            score, interrupted = run(match, report)
+        except MatchStopped as error:
+            score, interrupted, stopped = error.score, True, str(error)
     if as_json:
         print(json.dumps(to_json(match, score, interrupted), indent=1))
     else:
         print(summary(match, score, interrupted))
+    if stopped:
+        complain(stopped)
+        raise typer.Exit(FAILED)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
     if unsettled := len(score.results) - len(score.settled):

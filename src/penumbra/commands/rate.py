@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penumbra.commands.errors import Problems
 from penumbra.commands.options import Anchor, AsJson, examples
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def rate(
 ) -> None:
     """Rate the players of archives: Elo with 95 % intervals, and how likely each is better than the next.
 
-    A star marks the players of the top third, whom the headset `Top` learns from.
+    A star marks the players of the top third, whom the headset `Top` learns from. Damaged games are named and not
+    counted.
     """
     from penumbra.arena.game_loop import FAULTS
     from penumbra.games.archive import losses_of, results_of
@@ -40,8 +42,10 @@ def rate(
     from penumbra.games.ratings import rate as fit
 
     name, fixed = parse_anchor(anchor, elo)
-    ratings = fit(results_of(archives), prior=prior, anchor=name, anchor_elo=fixed)
+    problems = Problems()
+    ratings = fit(results_of(archives, problems), prior=prior, anchor=name, anchor_elo=fixed)
     show_ratings(ratings, losses_of(archives, FAULTS), as_json)
+    problems.conclude()
 
 
 def show_ratings(ratings: Ratings, faults: Mapping[tuple[str, str], int], as_json: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penumbra.commands.checks import file_to_write, first
-from penumbra.commands.errors import conclude_run
+from penumbra.commands.errors import Problems, conclude_run
 from penumbra.commands.options import THE_FILES as FILE
 from penumbra.commands.options import (
     Anchor,
@@ -71,7 +71,8 @@ def tournament(
     if fixed[0] is not None and fixed[0] not in [player.name for player in planned.players]:
         raise ValueError(f"--anchor {anchor}: there is no such player in {plan}")
     pool = pool_for(planned, ray)
-    with Archive.open_or_create(archive) as to:
+    problems = Problems()
+    with Archive.open_or_create(archive, problems) as to:
         print(plan_line(planned, to), flush=True)
         with _shown() as show:
             standing = run(planned, to, pool, show)
@@ -82,6 +83,7 @@ def tournament(
             write_report(report, planned, [game for _, game in games_of(planned, to)], fixed)
             print(f"{report}: the report")
     conclude_run(standing.failures, standing.stopped)
+    problems.conclude()
 
 
 def plan_line(planned: Tournament, archive: Archive) -> str:

@@ -146,6 +146,10 @@ class Domain(Protocol[X, L]):
         ...
 
 
+class EvaluatorGone(Exception):
+    """What evaluates is not there any more, an inference server for example: no fault of the player who asks it."""
+
+
 class Evaluator(Protocol):
     """Policy and value of information states, from their features alone."""
 

@@ -13,9 +13,8 @@ readers see the last one that is whole.
 from __future__ import annotations
 
 import contextlib
-import functools
-import json
-import os
+import itertools
+import logging
 import random
 import sqlite3
 import statistics
@@ -24,16 +23,25 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any, TypeVar
-from urllib.parse import quote
 
-from penumbra.core import GameRecord
+from penumbra.games import database
+from penumbra.games.archived_game import ArchivedGame as ArchivedGame
+from penumbra.games.archived_game import NewGame as NewGame
+from penumbra.games.archived_game import copies, find_damage, from_row, settings_text
+from penumbra.games.archived_game import find_problem as find_problem
+from penumbra.games.archived_game import is_validation as is_validation
+from penumbra.games.database import ArchiveDamaged, explained
+from penumbra.games.database import ArchiveError as ArchiveError
+from penumbra.games.database import ArchiveFull as ArchiveFull
+from penumbra.games.visits import unpack
 from penumbra.games.writer_lock import WriterLock
+
+log = logging.getLogger(__name__)
 
 APPLICATION = 0x50454E55  # "PENU", SQLite's application_id of an archive
 VERSION = 1
-BUSY_SECONDS = 20.0
 PAGE = 1_000  # games read at once
 BATCH = 500  # games in a transaction, where many are added
 T = TypeVar("T")
@@ -69,59 +77,23 @@ CREATE TABLE IF NOT EXISTS search (
 )
 """  # archives of games before there was such a table have none until they are written to
 
-_SELECT = """
-SELECT game.id, game.hash, white.value, black.value, winner, reason, plies, source.value, settings.value, time, record
-FROM game
-JOIN text AS white ON white.id = game.white
-JOIN text AS black ON black.id = game.black
-JOIN text AS source ON source.id = game.source
-JOIN text AS settings ON settings.id = game.settings
+_COLUMNS = """
+game.id, game.hash, white.value, black.value, winner, reason, plies, source.value, settings.value, time, record
 """
-
-
-VALIDATION_SHARE = 10  # one game in so many is kept for validation
-
-
-class ArchiveError(ValueError):
-    """An archive that cannot be used; one line that says which and why."""
-
-
-class ArchiveFull(ArchiveError):
-    """There is no room to write. What was written before is intact."""
-
-
-@dataclass(frozen=True)
-class ArchivedGame:
-    """A game as the archive keeps it."""
-
-    id: int
-    hash: int  # unsigned
-    white: str
-    black: str
-    winner: bool | None
-    reason: str | None
-    plies: int
-    source: str
-    settings: Mapping[str, Any]
-    time: int
-    data: bytes
-
-    @functools.cached_property
-    def record(self) -> GameRecord:
-        """The game itself; ValueError if its bytes are not those of a record."""
-        return GameRecord.from_bytes(self.data)
-
-
-@dataclass(frozen=True)
-class NewGame:
-    """A game to be added. `made` is its run and its number there, where it was generated."""
-
-    record: GameRecord
-    source: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    time: int | None = None
-    made: tuple[str, int] | None = None
-    visits: bytes = b""  # what was searched, packed
+_TEXTS = """
+LEFT JOIN text AS white ON white.id = game.white
+LEFT JOIN text AS black ON black.id = game.black
+LEFT JOIN text AS source ON source.id = game.source
+LEFT JOIN text AS settings ON settings.id = game.settings
+"""  # a game whose texts are lost is one that is damaged, not one that is not there
+_SELECT = f"SELECT {_COLUMNS} FROM game {_TEXTS}"
+_SELECT_MADE = f"""
+SELECT made.number, {_COLUMNS} FROM made
+JOIN text AS run ON run.id = made.run
+LEFT JOIN game ON game.hash = made.hash {_TEXTS}
+WHERE run.value = ? AND made.number > ? ORDER BY made.number LIMIT {PAGE}
+"""
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -143,44 +115,54 @@ class Statistics:
 
 @dataclass
 class Archive:
-    """An open archive, by `open`, `create` or `open_or_create`; close it, or use it in a `with`."""
+    """An open archive, by `open`, `create` or `open_or_create`; close it, or use it in a `with`.
+
+    What is read of it is checked. Damaged games are left out, and `report` hears of each once; if the file itself is
+    damaged, `ArchiveDamaged` says so.
+    """
 
     path: Path
     _db: sqlite3.Connection
     _lock: WriterLock | None = None
+    _report: Report | None = None
     _texts: dict[str, int] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
+    _is_checked: bool = False
 
     @classmethod
-    def open(cls, path: str | Path, *, write: bool = False) -> Archive:
-        """An archive that is there; `ArchiveError` if it is none, of another version, or has a writer already."""
+    def open(cls, path: str | Path, *, write: bool = False, report: Report | None = None) -> Archive:
+        """An archive that is there; `ArchiveError` if it is none, of another version, or has a writer already.
+
+        What is left out is logged, if there is no `report` to hear of it.
+        """
         path = Path(path)
         if not path.is_file():
             raise ArchiveError(f"{path}: there is no such archive")
-        return cls._prepared(path, write, cls._check_version)
+        return cls._prepared(path, write, cls._check_version, report)
 
     @classmethod
-    def create(cls, path: str | Path) -> Archive:
+    def create(cls, path: str | Path, report: Report | None = None) -> Archive:
         """A new, empty archive, open for writing."""
         path = Path(path)
         if path.exists():
             raise ArchiveError(f"{path}: is there already")
         if not path.parent.is_dir():
             raise ArchiveError(f"{path}: there is no folder {path.parent}")
-        return cls._prepared(path, True, cls._set_up)
+        return cls._prepared(path, True, cls._set_up, report)
 
     @classmethod
-    def _prepared(cls, path: Path, write: bool, prepare: Callable[[Archive], None]) -> Archive:
+    def _prepared(cls, path: Path, write: bool, prepare: Callable[[Archive], None], report: Report | None) -> Archive:
         """A connection that is closed again, and a lock that is given back, if `prepare` fails."""
-        lock = _lock(path) if write else None
+        lock = database.lock(path) if write else None
         try:
-            with _explained(path):
-                archive = cls(path, _connect(path, write), lock)
+            with explained(path, write):
+                archive = cls(path, database.connect(path, write), lock, report)
         except BaseException:
             if lock is not None:
                 lock.release()
             raise
         try:
-            with _explained(path):
+            with explained(path, write):
                 prepare(archive)
         except BaseException:
             archive.close()
@@ -188,10 +170,10 @@ class Archive:
         return archive
 
     @classmethod
-    def open_or_create(cls, path: str | Path) -> Archive:
+    def open_or_create(cls, path: str | Path, report: Report | None = None) -> Archive:
         """Open for writing, made first where it is not there."""
         path = Path(path)
-        return cls.open(path, write=True) if path.exists() else cls.create(path)
+        return cls.open(path, write=True, report=report) if path.exists() else cls.create(path, report)
 
     def close(self) -> None:
         """A full disk may keep SQLite from tidying up: what was written is safe in its write-ahead file."""
@@ -210,7 +192,7 @@ class Archive:
         self.close()
 
     def __len__(self) -> int:
-        with _explained(self.path):
+        with self._explained():
             return int(self._db.execute("SELECT count(*) FROM game").fetchone()[0])
 
     def add(self, games: Iterable[NewGame]) -> int:
@@ -250,84 +232,97 @@ class Archive:
         with ids past `after`.
 
         Games are read a page at a time, so that a long look neither keeps the writer waiting nor fills the memory.
+        What a damaged game says of itself is no reason to pass over it in silence, so all are read.
         """
-        conditions, values = ["game.id > ?"], []
-        if player is not None:
-            conditions.append("? IN (white.value, black.value)")
-            values.append(player)
-        if source is not None:
-            conditions.append("source.value = ?")
-            values.append(source)
-        if validation is not None:
-            conditions.append("validation = ?")
-            values.append(str(int(validation)))
-        query = f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY game.id LIMIT {PAGE}"
+        if after == 0:
+            self._check_file()
+        for game in filter(self._is_sound, self.stored_games(after)):
+            if (
+                (player is None or player in (game.white, game.black))
+                and (source is None or game.source == source)
+                and (validation is None or is_validation(game.record) == validation)
+            ):
+                yield game
+
+    def stored_games(self, after: int = 0) -> Iterator[ArchivedGame]:
+        """All games as they are stored, the damaged ones too; `find_problem` tells them."""
+        query = f"{_SELECT} WHERE game.id > ? ORDER BY game.id LIMIT {PAGE}"
         last = after
         while True:
-            with _explained(self.path):
-                rows = self._db.execute(query, (last, *values)).fetchall()
-            for row in rows:
-                yield _game(row)
+            rows = self._fetch(query, last)
+            yield from map(from_row, rows)
             if len(rows) < PAGE:
                 return
             last = rows[-1][0]
 
     def get(self, ids: Iterable[int]) -> Iterator[ArchivedGame]:
-        """Games by their ids, in that order."""
-        for number in ids:
-            with _explained(self.path):
-                row = self._db.execute(f"{_SELECT} WHERE game.id = ?", (number,)).fetchone()
-            if row is None:
-                raise ArchiveError(f"{self.path}: has no game {number}")
-            yield _game(row)
+        """Games by their ids, in that order; `ArchiveError` if one is not there or damaged."""
+        for game in map(self._stored, ids):
+            damage = find_damage(game)
+            if damage:
+                raise ArchiveError(f"{self.path}: {game.name}: {damage}")
+            yield game
 
     def newest(self, n: int, before: int | None = None) -> list[ArchivedGame]:
         """At most n games, the newest first, of those with ids below `before`."""
-        condition, values = ("", ()) if before is None else ("WHERE game.id < ?", (before,))
-        with _explained(self.path):
-            rows = self._db.execute(f"{_SELECT} {condition} ORDER BY game.id DESC LIMIT {n:d}", values).fetchall()
-        return [_game(row) for row in rows]
+        found: list[ArchivedGame] = []
+        last = 2**63 - 1 if before is None else before
+        while len(found) < n:
+            rows = self._fetch(f"{_SELECT} WHERE game.id < ? ORDER BY game.id DESC LIMIT {n:d}", last)
+            found += filter(self._is_sound, map(from_row, rows))
+            if len(rows) < n:
+                break
+            last = rows[-1][0]
+        return found[:n]
 
     def sample(self, n: int, seed: int = 0) -> Iterator[ArchivedGame]:
         """At most `n` games drawn at random, in the order they came."""
-        with _explained(self.path):
-            ids = [row[0] for row in self._db.execute("SELECT id FROM game ORDER BY id")]
-        return self.get(sorted(random.Random(seed).sample(ids, min(n, len(ids)))))
+        self._check_file()
+        ids = [row[0] for row in self._fetch("SELECT id FROM game ORDER BY id")]
+        drawn = sorted(random.Random(seed).sample(ids, min(n, len(ids))))
+        return filter(self._is_sound, map(self._stored, drawn))
 
     def made(self, run: str) -> set[int]:
         """The numbers of a generation run that are done."""
-        with _explained(self.path):
-            rows = self._db.execute(
-                "SELECT number FROM made JOIN text ON text.id = run WHERE text.value = ?", (run,)
-            ).fetchall()
-        return {row[0] for row in rows}
+        query = "SELECT number FROM made JOIN text ON text.id = run WHERE text.value = ?"
+        return {number for (number,) in self._fetch(query, run)}
 
     def games_made(self, run: str) -> Iterator[tuple[int, ArchivedGame]]:
         """(number, game) of what a run has made, in order of the numbers."""
         last = -1
-        query = f"""{_SELECT.replace("SELECT", "SELECT made.number,")} JOIN made ON made.hash = game.hash
-                    JOIN text ON text.id = made.run
-                    WHERE text.value = ? AND made.number > ? ORDER BY made.number LIMIT {PAGE}"""
         while True:
-            with _explained(self.path):
-                rows = self._db.execute(query, (run, last)).fetchall()
-            for row in rows:
-                yield row[0], _game(row[1:])
+            rows = self._fetch(_SELECT_MADE, run, last)
+            for number, *row in rows:
+                if row[0] is None:
+                    self._leave_out(f"game {number} of a run that made it is not there any more")
+                elif self._is_sound(game := from_row(tuple(row))):
+                    yield number, game
             if len(rows) < PAGE:
                 return
             last = rows[-1][0]
 
     def visits(self) -> dict[int, bytes]:
         """What was searched, packed, by the hash of the game."""
-        with _explained(self.path):
-            if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'search'").fetchone():
-                return {}
-            return {key % 2**64: visits for key, visits in self._db.execute("SELECT hash, visits FROM search")}
+        found = {}
+        for key, visits in self.stored_visits():
+            try:
+                unpack(visits)
+            except ValueError as error:
+                self._leave_out(f"the searches of the game with the hash {key}: {error}")
+            else:
+                found[key] = visits
+        return found
+
+    def stored_visits(self) -> Iterator[tuple[int, bytes]]:
+        """(hash of the game, what was searched in it, packed), whatever the bytes are."""
+        if self._fetch("SELECT 1 FROM sqlite_master WHERE name = 'search'"):
+            for key, visits in self._fetch("SELECT hash, visits FROM search"):
+                yield key % 2**64, visits if isinstance(visits, bytes) else b"\0"
 
     def runs(self) -> dict[str, int]:
         """How many games of each generation run are done."""
-        with _explained(self.path):
-            return dict(self._db.execute("SELECT value, count(*) FROM made JOIN text ON text.id = run GROUP BY run"))
+        query = "SELECT value, count(*) FROM made JOIN text ON text.id = run GROUP BY run"
+        return dict(self._fetch(query))
 
     def results(self) -> list[tuple[str, str, bool | None, int]]:
         """(White, Black, who won, how often) of all finished games. One that several numbers made counts as often."""
@@ -336,94 +331,100 @@ class Archive:
             counts[white, black, winner] += times
         return [(*key, count) for key, count in counts.items()]
 
-    def endings(self) -> Iterator[tuple[int, str, str, bool | None, str]]:
-        """(hash, White, Black, who won, how it ended) of each game whose settings say how."""
-        query = """SELECT game.hash, white.value, black.value, winner,
-                   CASE WHEN json_valid(settings.value) THEN json_extract(settings.value, '$.reason') END AS ending
-                   FROM game JOIN text AS white ON white.id = game.white JOIN text AS black ON black.id = game.black
-                   JOIN text AS settings ON settings.id = game.settings WHERE ending IS NOT NULL"""
-        with _explained(self.path):
-            rows = self._db.execute(query).fetchall()
-        for key, white, black, winner, ending in rows:
-            yield key, white, black, _winner(winner), ending
-
     def finished(self) -> Iterator[tuple[int, str, str, bool | None, int]]:
         """(hash, White, Black, who won, how often it was made) of each finished game."""
-        query = """SELECT game.hash, white.value, black.value, winner, coalesce(times, 1) FROM game
-                   JOIN text AS white ON white.id = game.white JOIN text AS black ON black.id = game.black
-                   LEFT JOIN (SELECT hash, count(*) AS times FROM made GROUP BY hash) AS made ON made.hash = game.hash
-                   WHERE reason IS NOT NULL ORDER BY game.id"""
-        with _explained(self.path):
-            rows = self._db.execute(query).fetchall()
-        for key, white, black, winner, times in rows:
-            yield key, white, black, _winner(winner), times
+        times = dict(self._fetch("SELECT hash, count(*) FROM made GROUP BY hash"))
+        for game in self.games():
+            if game.reason is not None:
+                yield game.hash, game.white, game.black, game.winner, times.get(_signed(game.hash), 1)
 
     def statistics(self) -> Statistics:
-        with _explained(self.path):
-            fetch = self._db.execute
-            games, validation = fetch("SELECT count(*), coalesce(sum(validation), 0) FROM game").fetchone()
-            plies = [row[0] for row in fetch("SELECT plies FROM game ORDER BY plies")]
-            pages, page = fetch("PRAGMA page_count").fetchone()[0], fetch("PRAGMA page_size").fetchone()[0]
-            reasons = fetch("SELECT coalesce(reason, 'unfinished'), count(*) FROM game GROUP BY 1 ORDER BY 2 DESC")
-            sources = fetch(
-                "SELECT value, count(*) FROM game JOIN text ON text.id = source GROUP BY source ORDER BY 2 DESC"
-            )
-            return Statistics(
-                games,
-                validation,
-                plies,
-                pages * page,
-                self._scores(),
-                dict(reasons.fetchall()),
-                dict(sources.fetchall()),
-            )
-
-    def _scores(self) -> dict[str, tuple[int, int, int]]:
+        plies: list[int] = []
+        validation = 0
+        reasons, sources = Counter[str](), Counter[str]()
         scores: dict[str, list[int]] = {}
-        for _, white, black, winner, _ in self.finished():
-            for name, color in ((white, True), (black, False)):
+        for game in self.games():
+            plies.append(game.plies)
+            validation += is_validation(game.record)
+            reasons[game.reason or "unfinished"] += 1
+            sources[game.source] += 1
+            for name, color in ((game.white, True), (game.black, False)) if game.reason else ():
                 score = scores.setdefault(name, [0, 0, 0])
-                score[1 if winner is None else 0 if winner == color else 2] += 1
+                score[1 if game.winner is None else 0 if game.winner == color else 2] += 1
         ordered = sorted(scores.items(), key=lambda item: (-sum(item[1]), item[0]))
-        return {name: (wins, draws, losses) for name, (wins, draws, losses) in ordered}
+        (pages,), (page,) = self._fetch("PRAGMA page_count")[0], self._fetch("PRAGMA page_size")[0]
+        return Statistics(
+            len(plies),
+            validation,
+            sorted(plies),
+            pages * page,
+            {name: (wins, draws, losses) for name, (wins, draws, losses) in ordered},
+            dict(reasons.most_common()),
+            dict(sources.most_common()),
+        )
 
     def merge(self, other: Archive) -> tuple[int, int, list[str]]:
         """Adds another archive's games: (how many were new, how many were known, what is wrong with the others)."""
+        other._check_file()
         runs, visits = other._marks(), other.visits()
         new, seen, broken = 0, 0, []
-        for page in _batches(other.games()):
+        for page in _batches(other.stored_games()):
             good = []
             for game in page:
                 problem = find_problem(game)
                 if problem:
-                    broken.append(f"{other.path}: game {game.id}: {problem}")
+                    broken.append(f"{other.path}: {game.name}: {problem}")
                 else:
-                    marks = runs.get(_signed(game.hash), [])
-                    first = marks[0] if marks else None
-                    searched = visits.get(game.hash, b"")
-                    good.append(NewGame(game.record, game.source, game.settings, game.time, first, searched))
-                    good += [NewGame(game.record, game.source, game.settings, game.time, mark) for mark in marks[1:]]
+                    good += copies(game, runs.get(_signed(game.hash), []), visits.get(game.hash, b""))
                     seen += 1
             new += self.add(good)
         return new, seen - new, broken
 
     def _marks(self) -> dict[int, list[tuple[str, int]]]:
-        """The runs and numbers that made each game, by its hash."""
+        """The runs and numbers that made each game, by its hash as SQLite keeps it."""
         marks: dict[int, list[tuple[str, int]]] = {}
-        with _explained(self.path):
-            for game, run, number in self._db.execute(
-                "SELECT hash, value, number FROM made JOIN text ON text.id = run"
-            ):
-                marks.setdefault(game, []).append((run, number))
+        for key, run, number in self._fetch("SELECT hash, value, number FROM made JOIN text ON text.id = run"):
+            marks.setdefault(key, []).append((run, number))
         return marks
 
-    def damage(self) -> list[str]:
-        """What SQLite finds wrong with the file itself."""
-        try:
-            rows = self._db.execute("PRAGMA integrity_check").fetchall()
-        except sqlite3.DatabaseError as error:
-            return [str(error)]
-        return [row[0] for row in rows if row[0] != "ok"]
+    def damage(self) -> str:
+        """What is wrong with the file itself, apart from the games in it; "": nothing."""
+        with self._explained():
+            return database.damage(self._db, thorough=True)
+
+    def _check_file(self) -> None:
+        """`ArchiveDamaged` if what SQLite reads cannot be trusted; looked at once."""
+        if not self._is_checked:
+            with self._explained():
+                how = database.damage(self._db, thorough=False)
+            if how:
+                raise ArchiveDamaged(self.path, how)
+            self._is_checked = True
+
+    def _fetch(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._explained():
+            return self._db.execute(query, values).fetchall()
+
+    def _explained(self) -> contextlib.AbstractContextManager[None]:
+        return explained(self.path, self._lock is not None)
+
+    def _stored(self, number: int) -> ArchivedGame:
+        rows = self._fetch(f"{_SELECT} WHERE game.id = ?", number)
+        if not rows:
+            raise ArchiveError(f"{self.path}: has no game {number}")
+        return from_row(rows[0])
+
+    def _is_sound(self, game: ArchivedGame) -> bool:
+        damage = find_damage(game)
+        if damage:
+            self._leave_out(f"{game.name}: {damage}")
+        return not damage
+
+    def _leave_out(self, problem: str) -> None:
+        """Says what is left out, each thing once."""
+        if problem not in self._told:
+            self._told.add(problem)
+            (self._report or log.warning)(f"{self.path}: {problem}; it is left out")
 
     def _row(self, game: NewGame) -> tuple[Any, ...]:
         record = game.record
@@ -436,7 +437,7 @@ class Archive:
             len(record.moves),
             int(is_validation(record)),
             self._text(game.source),
-            self._text(json.dumps(dict(game.settings), sort_keys=True)),
+            self._text(settings_text(game.settings)),
             int(time.time()) if game.time is None else game.time,
             record.to_bytes(),
         )
@@ -455,7 +456,7 @@ class Archive:
         """All of it or nothing; ids of texts learnt in one that fails are forgotten."""
         if self._lock is None:
             raise ArchiveError(f"{self.path}: is open for reading")
-        with _explained(self.path):
+        with self._explained():
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -485,12 +486,8 @@ class Archive:
         elif version != VERSION:
             raise ArchiveError(f"{self.path}: is an archive of version {version}; this program knows version {VERSION}")
         elif self._lock is not None:
+            self._check_file()  # what is written to a damaged file may be lost with it
             self._db.execute(_SEARCH)
-
-
-def is_validation(record: GameRecord) -> bool:
-    """Whether a game is kept for validation: one in ten, by its hash, so always the same ones."""
-    return record.hash % VALIDATION_SHARE == 0
 
 
 def is_archive(path: Path) -> bool:
@@ -502,11 +499,11 @@ def is_archive(path: Path) -> bool:
         return False
 
 
-def results_of(paths: Sequence[Path]) -> list[tuple[str, str, bool | None, int]]:
+def results_of(paths: Sequence[Path], report: Report | None = None) -> list[tuple[str, str, bool | None, int]]:
     """The results of several archives; a game that is in more than one counts once."""
     games: dict[int, tuple[str, str, bool | None, int]] = {}
     for path in paths:
-        with Archive.open(path) as archive:
+        with Archive.open(path, report=report) as archive:
             for key, white, black, winner, times in archive.finished():
                 if key not in games or games[key][3] < times:
                     games[key] = (white, black, winner, times)
@@ -517,87 +514,12 @@ def losses_of(paths: Sequence[Path], endings: Collection[str]) -> Counter[tuple[
     """How often each player lost by each of these endings: (name, ending); a game in several archives counts once."""
     found: dict[int, tuple[str, str]] = {}
     for path in paths:
-        with Archive.open(path) as archive:
-            for key, white, black, winner, ending in archive.endings():
-                if ending in endings and winner is not None:
-                    found[key] = (black if winner else white), ending
+        with Archive.open(path, report=lambda problem: None) as archive:  # `results_of` has told of damaged games
+            for game in archive.games():
+                ending = str(game.settings.get("reason"))
+                if ending in endings and game.winner is not None:
+                    found[game.hash] = (game.black if game.winner else game.white), ending
     return Counter(found.values())
-
-
-def find_problem(game: ArchivedGame) -> str:
-    """What is wrong with a game, its bytes, what the archive says about it, its moves or its result; "": nothing."""
-    try:
-        record = game.record
-        if record.hash != game.hash:
-            return "its bytes are not those that were written"
-        said = (game.white, game.black, game.winner, game.reason, game.plies)
-        found = (record.white_name, record.black_name, record.winner, record.reason, len(record.moves))
-        if said != found:
-            return f"the archive says {said}, its record {found}"
-        record.replay()  # which also compares the result with the board
-    except ValueError as error:
-        return str(error)
-    if record.reason in ("TIMEOUT", "RESIGN") and record.winner is None:
-        return f"nobody won, but the reason is {record.reason}"
-    return ""
-
-
-def _connect(path: Path, write: bool) -> sqlite3.Connection:
-    """Readers share files beside the archive, which the last one to close removes: that takes leave to write, too."""
-    if write:
-        mode = "rwc"
-    elif os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
-        mode = "rw"
-    else:
-        mode = "ro" if Path(f"{path}-wal").exists() else "ro&immutable=1"
-    db = sqlite3.connect(
-        f"file:{quote(str(path.absolute()))}?mode={mode}", timeout=BUSY_SECONDS, isolation_level=None, uri=True
-    )
-    db.execute("PRAGMA synchronous = NORMAL")
-    if not write:
-        db.execute("PRAGMA query_only = ON")
-    return db
-
-
-def _lock(path: Path) -> WriterLock:
-    try:
-        return WriterLock(path.with_name(f"{path.name}-writer"))
-    except BlockingIOError:
-        raise ArchiveError(f"{path}: another process is writing to it") from None
-    except OSError as error:
-        raise ArchiveError(f"{path}: cannot be written: {error.strerror}") from None
-
-
-@contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """What SQLite says, in words about this archive."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-            raise ArchiveFull(f"{path}: cannot be written any further, the disk may be full ({error})") from None
-        if code == sqlite3.SQLITE_NOTADB:
-            raise ArchiveError(f"{path}: is not an archive of games") from None
-        if code == sqlite3.SQLITE_CORRUPT:
-            raise ArchiveError(f"{path}: is damaged ({error}); merge what can be read into a new one") from None
-        raise ArchiveError(f"{path}: {error}") from None
-
-
-def _game(row: tuple[Any, ...]) -> ArchivedGame:
-    number, key, white, black, winner, reason, plies, source, settings, when, data = row
-    return ArchivedGame(
-        number, key % 2**64, white, black, _winner(winner), reason, plies, source, _settings(settings), when, data
-    )
-
-
-@functools.lru_cache(maxsize=1024)
-def _settings(text: str) -> Mapping[str, Any]:
-    return MappingProxyType(json.loads(text))
-
-
-def _winner(value: int | None) -> bool | None:
-    return None if value is None else bool(value)
 
 
 def _signed(number: int) -> int:
@@ -606,11 +528,6 @@ def _signed(number: int) -> int:
 
 
 def _batches(items: Iterable[T]) -> Iterator[list[T]]:
-    batch: list[T] = []
-    for item in items:
-        batch.append(item)
-        if len(batch) == BATCH:
-            yield batch
-            batch = []
-    if batch:
+    items = iter(items)
+    while batch := list(itertools.islice(items, BATCH)):
         yield batch

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from penumbra.core import GameRecord, set_threads
 from penumbra.games.archive import Archive, ArchivedGame, find_problem
+from penumbra.games.database import ArchiveDamaged
 from penumbra.games.tracking import Track, track
 from penumbra.games.visits import unpack
 
@@ -51,9 +52,12 @@ class TrackingWorker:
 
 
 def file_problems(archive: Archive) -> list[str]:
-    """What is wrong apart from the games: the file itself, and what was searched in them."""
-    found = [f"the file: {damage}" for damage in archive.damage()]
-    for key, visits in archive.visits().items():
+    """What is wrong apart from the games: the file itself, or what was searched in them."""
+    damage = archive.damage()
+    if damage:
+        return [str(ArchiveDamaged(archive.path, damage))]
+    found = []
+    for key, visits in archive.stored_visits():
         try:
             unpack(visits)
         except ValueError as error:
@@ -64,7 +68,7 @@ def file_problems(archive: Archive) -> list[str]:
 def verify(archive: Archive, report: Callable[[], None] = lambda: None) -> Findings:
     """Replays every game; `report` hears of each."""
     findings = Findings(problems=file_problems(archive))
-    for game in archive.games():
+    for game in _stored_games(archive, findings):
         _judge(findings, game, find_problem(game))
         report()
     return findings
@@ -74,7 +78,7 @@ def verify_tracking(archive: Archive, pool: Pool, report: Callable[[], None] = l
     """The same, and follows both players' sets through each game: the truth must be in every complete one."""
     findings = Findings(problems=file_problems(archive))
     try:
-        for game, answer in _tracked(pool, archive.games()):
+        for game, answer in _tracked(pool, _stored_games(archive, findings)):
             problem = find_problem(game)
             if isinstance(answer, Track):
                 findings.tracks.append(answer)
@@ -83,6 +87,15 @@ def verify_tracking(archive: Archive, pool: Pool, report: Callable[[], None] = l
     finally:
         pool.close()
     return findings
+
+
+def _stored_games(archive: Archive, findings: Findings) -> Iterator[ArchivedGame]:
+    """As far as they can be read."""
+    try:
+        yield from archive.stored_games()
+    except ArchiveDamaged as error:
+        if not findings.problems:
+            findings.problems.append(str(error))
 
 
 def _tracked(pool: Pool, games: Iterator[ArchivedGame]) -> Iterator[tuple[ArchivedGame, Track | str]]:
@@ -95,7 +108,7 @@ def _tracked(pool: Pool, games: Iterator[ArchivedGame]) -> Iterator[tuple[Archiv
 def _judge(findings: Findings, game: ArchivedGame, problem: str) -> None:
     findings.games += 1
     if problem:
-        findings.problems.append(f"game {game.id} ({game.white} v {game.black}): {problem}")
+        findings.problems.append(f"{game.name}: {problem}")
 
 
 def quantiles(values: Sequence[int]) -> str:

@@ -20,6 +20,7 @@ from reconchess.history import GameHistoryEncoder
 from penumbra.core import GameRecord
 from penumbra.interop.history import history_to_record, record_to_history
 from penumbra.interop.history_json import GameFileError, parse_history
+from penumbra.whole_files import replacing, write_text
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +70,7 @@ def write_games(records: Iterable[GameRecord], out: Path) -> int:
     if not is_file_of_lines(out):
         return _write_folder(records, out)
     count = 0
-    with gzip.open(out, "wb") if out.suffix == ".gz" else out.open("wb") as stream:
+    with replacing(out) as beside, beside.open("wb") as raw, _compressed(raw, out) as stream:
         for record in records:
             stream.write(to_json(record).encode() + b"\n")
             count += 1
@@ -90,9 +91,20 @@ def _write_folder(records: Iterable[GameRecord], out: Path) -> int:
     out.mkdir(parents=True, exist_ok=True)
     count = 0
     for record in records:
-        (out / f"{record.hash:016x}.json").write_text(to_json(record) + "\n", encoding="utf-8")
+        go_on = f"{count:,} games before it are there, and the same command writes all"
+        write_text(out / f"{record.hash:016x}.json", to_json(record) + "\n", go_on)
         count += 1
     return count
+
+
+@contextmanager
+def _compressed(raw: IO[bytes], out: Path) -> Iterator[IO[bytes]]:
+    """The file, or what compresses into it if its name ends in .gz."""
+    if out.suffix == ".gz":
+        with gzip.GzipFile(out.name, "wb", fileobj=raw) as stream:
+            yield stream  # type: ignore[misc]
+    else:
+        yield raw
 
 
 def _bare_name(file: Path) -> str:

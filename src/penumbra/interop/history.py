@@ -22,6 +22,7 @@ from penumbra.interop.tables import code_to_move, move_to_code
 from penumbra.rbc.actions import sense_window, view, view_code
 from penumbra.rbc.observations import Moved, Sensed
 from penumbra.rbc.walk import IllegalStep, Step, walk
+from penumbra.whole_files import AGAIN, replacing
 
 log = logging.getLogger(__name__)
 
@@ -99,9 +100,10 @@ def read_record(path: str | Path) -> GameRecord:
     return history_to_record(load_history(Path(path)), str(path))
 
 
-def write_record(path: str | Path, record: GameRecord) -> None:
+def write_record(path: str | Path, record: GameRecord, go_on: str = AGAIN) -> None:
     """Writes the game as reconchess' JSON."""
-    record_to_history(record).save(str(path))
+    with replacing(path, go_on) as beside:
+        record_to_history(record).save(str(beside))
 
 
 def _store(history: GameHistory, step: Step) -> None:

@@ -118,9 +118,9 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _name(value: Any) -> str | None:
-    if value is not None and not isinstance(value, str):
+    if value is not None and not _is_text(value):
         raise ValueError(f"{_shown(value)} is not a name")
-    return value
+    return value  # type: ignore[no-any-return]
 
 
 def _winner(value: Any) -> bool | None:
@@ -187,9 +187,14 @@ def _sensed_square(pair: Any) -> tuple[int, chess.Piece | None]:
 
 
 def _fen(value: Any) -> str:
-    if not isinstance(value, str):
+    if not _is_text(value):
         raise ValueError(f"{_shown(value)} is not a FEN")
-    return value
+    return value  # type: ignore[no-any-return]
+
+
+def _is_text(value: Any) -> bool:
+    """JSON can name halves of characters, which are no text by themselves."""
+    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _shown(value: Any) -> str:

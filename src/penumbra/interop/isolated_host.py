@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import io
 import os
 import platform
 import random
@@ -214,8 +215,18 @@ def _redirect_output(log: str | None) -> None:
     for number in (1, 2):
         os.dup2(target, number)
     os.close(target)
-    sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
-    sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
+    sys.stdout = io.TextIOWrapper(_Output(1, "w", closefd=False), line_buffering=True)
+    sys.stderr = io.TextIOWrapper(_Output(2, "w", closefd=False), line_buffering=True)
+
+
+class _Output(io.FileIO):
+    """What a player prints is lost on a full disk; that must not lose it the game."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
 
 
 def _leave_at_hangup(pipe: int) -> None:

@@ -26,12 +26,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penumbra.dsmcp.domain import Evaluator, Features, Floats, Legal
+from penumbra.dsmcp.domain import Evaluator, EvaluatorGone, Features, Floats, Legal
 from penumbra.network import SCHEME
 from penumbra.network.weights import WeightsError
+from penumbra.rbc.actions import ACTIONS
 
 MOST_ROWS = 2048  # of one batch
 EvaluatorOf = Callable[[str], Evaluator]  # by the headset whose policy is asked for
+
+
+class ServerGone(WeightsError, EvaluatorGone):
+    """Nobody answers at an address, or not any more."""
 
 
 class Request(NamedTuple):
@@ -131,6 +136,10 @@ class InferenceServer:
             try:
                 kind, *rest = connection.recv()
                 if kind == "evaluate":
+                    problem = find_problem(*rest)
+                    if problem:
+                        connection.send(problem)
+                        continue
                     headset, features, actions, offsets = rest
                     arrived.setdefault(headset, []).append(Request(connection, features, Legal(actions, offsets)))
                 else:
@@ -201,6 +210,27 @@ class InferenceServer:
         return self.evaluators[headset]
 
 
+def find_problem(headset: Any, features: Any, actions: Any, offsets: Any) -> str:
+    """What is wrong with the form of a request; "": nothing. Those that are served with it are not to suffer."""
+    if not isinstance(headset, str) or not all(isinstance(part, np.ndarray) for part in (features, actions, offsets)):
+        return "a request is a headset and three arrays"
+    if features.ndim < 2 or not len(features) or features.dtype.kind not in "uif":
+        return f"features are numbers, some for each row, and not {_shape(features)}"
+    if actions.ndim != 1 or actions.dtype.kind not in "ui":
+        return f"actions are whole numbers, and not {_shape(actions)}"
+    if offsets.shape != (len(features) + 1,) or offsets.dtype.kind not in "ui":
+        return f"offsets are whole numbers, one more than there are rows, and not {_shape(offsets)}"
+    if offsets[0] != 0 or offsets[-1] != len(actions) or (np.diff(offsets.astype(np.int64)) < 1).any():
+        return "offsets lead from 0 through the actions of each row, at least one, to their end"
+    if actions.min() < 0 or actions.max() >= ACTIONS:
+        return f"there are no actions beyond {ACTIONS - 1}"
+    return ""
+
+
+def _shape(array: Any) -> str:
+    return f"{array.dtype}{list(array.shape)}"
+
+
 def started(evaluator: Evaluator, features: Features, legal: Legal) -> Callable[[], tuple[Floats, Floats]]:
     """What waits for the evaluation, which a GPU does meanwhile; other evaluators have done it."""
     start = getattr(evaluator, "start", None)
@@ -234,7 +264,11 @@ class RemoteEvaluator:
         if not hasattr(self.of_thread, "connection"):
             self.of_thread.connection = connect(self.address)
         headset = self.opponent if opponent else self.policy
-        return ask(self.of_thread.connection, "evaluate", headset, features, legal.actions, legal.offsets)  # type: ignore[no-any-return]
+        try:
+            return ask(self.of_thread.connection, "evaluate", headset, features, legal.actions, legal.offsets)  # type: ignore[no-any-return]
+        except ServerGone:
+            del self.of_thread.connection  # another server may come
+            raise
 
 
 def connect(address: str) -> Connection:
@@ -242,7 +276,8 @@ def connect(address: str) -> Connection:
     try:
         client.connect(address)
     except OSError as error:
-        raise WeightsError(f"no inference server answers at {address} ({error.strerror})") from None
+        client.close()
+        raise ServerGone(f"no inference server answers at {address} ({error.strerror})") from None
     return Connection(client.detach())
 
 
@@ -251,7 +286,7 @@ def ask(connection: Connection, *request: Any) -> Any:
         connection.send(request)
         reply = connection.recv()
     except (EOFError, OSError):
-        raise WeightsError("the inference server has gone") from None
+        raise ServerGone("the inference server has gone") from None
     if isinstance(reply, str):
         raise WeightsError(f"the inference server: {reply}")
     return reply

@@ -22,6 +22,7 @@ from penumbra.core import ACTIONS
 from penumbra.network.architecture import PLANES
 from penumbra.network.quantization.rounding import Ranges, folded, rounded_weights, scale_and_zero
 from penumbra.network.weights import Weights, WeightsError
+from penumbra.whole_files import replacing
 
 OPSET, IR = 17, 8
 Floats = NDArray[np.float32]
@@ -198,6 +199,5 @@ def write(weights: Weights, policy: str, value: str, path: Path) -> None:
     """Writes the graph as a file, whole or not at all."""
     model = build(weights, policy, value)
     onnx.checker.check_model(model)
-    unfinished = path.with_suffix(".part")
-    unfinished.write_bytes(model.SerializeToString())
-    unfinished.replace(path)
+    with replacing(path) as beside:
+        beside.write_bytes(model.SerializeToString())

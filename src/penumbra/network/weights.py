@@ -18,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from penumbra.network.architecture import PIECE_COUNTS, PIECE_KINDS, PLANES, Architecture
+from penumbra.whole_files import WriteError, replacing
 
 FORMAT = "penumbra-1"
 COUNT = ".num_batches_tracked"  # the tensors that are integers
@@ -72,14 +73,14 @@ def save(weights: Weights, path: Path) -> None:
             for name, tensor in weights.tensors.items()
         }
     _check_numbers(tensors, path)
-    unfinished = path.with_suffix(".part")
     try:
-        save_file(tensors, unfinished, header)
-        unfinished.chmod(0o644)
-        unfinished.replace(path)
-    except (OSError, SafetensorError) as error:
-        unfinished.unlink(missing_ok=True)
-        raise WeightsError(f"{path}: could not be written: {error}") from None
+        with replacing(path) as beside:
+            save_file(tensors, beside, header)
+            beside.chmod(0o644)
+    except WriteError as error:
+        raise WeightsError(str(error)) from None
+    except SafetensorError as error:  # which is also what it says of a full disk
+        raise WeightsError(f"{path}: could not be written ({error}); what was there before is kept") from None
 
 
 def load(path: str | Path) -> Weights:

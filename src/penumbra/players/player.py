@@ -14,6 +14,7 @@ from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
 
 if TYPE_CHECKING:
     from penumbra.core import GameRecord
+    from penumbra.dsmcp.domain import EvaluatorGone
 
 
 class Player:
@@ -21,6 +22,9 @@ class Player:
 
     recoveries: Sequence[str] = ()  # impossible observations of the last game, each survived
     faults: Sequence[str] = ()  # of the search in the last game, each survived
+    gone: EvaluatorGone | None = (
+        None  # what was not there any more in the last game, so that it was not played properly
+    )
 
     @property
     def name(self) -> str:
@@ -79,6 +83,18 @@ class PlayerWrapper(Player):
 
     def __init__(self, player: Player) -> None:
         self._player = player
+
+    @property
+    def recoveries(self) -> Sequence[str]:  # type: ignore[override]
+        return self._player.recoveries
+
+    @property
+    def faults(self) -> Sequence[str]:  # type: ignore[override]
+        return self._player.faults
+
+    @property
+    def gone(self) -> EvaluatorGone | None:  # type: ignore[override]
+        return self._player.gone
 
     @property
     def name(self) -> str:

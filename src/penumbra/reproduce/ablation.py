@@ -32,6 +32,7 @@ from penumbra.training.examples import split
 from penumbra.training.recipe import Recipe
 from penumbra.training.run import validation_table
 from penumbra.training.trainer import Trainer
+from penumbra.whole_files import append_lines, read_lines
 
 NAME, TITLE = "ablation", "Retraining without each plane"
 WHOLE = -1  # stands for a network with all planes
@@ -134,15 +135,14 @@ def retrain(request: Request, planes: Sequence[int]) -> dict[int, float]:
                 tables = _tables(request, recipe, found.records)
             accuracy = _train_without(plane, request, recipe, seed, tables, sizes.most)
             known[plane, seed] = accuracy
-            with path.open("a") as file:
-                file.write(json.dumps({"run": about, "plane": plane, "seed": seed, "top1": accuracy}) + "\n")
+            append_lines(path, json.dumps({"run": about, "plane": plane, "seed": seed, "top1": accuracy}) + "\n")
             request.say(f"without plane {plane}: {accuracy:.2%}" if plane != WHOLE else f"all planes: {accuracy:.2%}")
     return {plane: float(np.mean([known[plane, seed] for seed in range(sizes.seeds)])) for plane in (WHOLE, *planes)}
 
 
 def _known(path: Path, about: str) -> dict[tuple[int, int], float]:
     """The networks of this very ablation that were trained before, by plane and seed."""
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+    rows = [json.loads(line) for line in read_lines(path)]
     return {(row["plane"], row["seed"]): row["top1"] for row in rows if row["run"] == about}
 
 

@@ -24,6 +24,7 @@ from penumbra.reproduce.request import Cost, ReproductionError, Request
 from penumbra.training.evaluation import MEASURES, Evaluation, evaluate
 from penumbra.training.recipe import Recipe, recipe_of
 from penumbra.training.run import validation_table
+from penumbra.whole_files import write_text
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def judge(request: Request) -> Judged:
         size = min(sizes.most, 2048)
         results = [evaluate(from_weights(w).to(request.device), table, sizes.most, size) for w in networks_weights]
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(to_plain(mean(results))))
+        write_text(path, json.dumps(to_plain(mean(results))))
     return Judged(from_plain(json.loads(path.read_text())), found, recipe, paths)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from penumbra.core import GameRecord
+from penumbra.whole_files import append_lines, read_lines
 
 CHUNK = 128  # games
 Sums = dict[str, Any]
@@ -32,8 +33,7 @@ def go_through(
         key = hashlib.blake2b(repr((settings, [record.hash for record in chunk])).encode(), digest_size=8).hexdigest()
         if key not in known:
             known[key] = look(chunk)
-            with path.open("a") as file:
-                file.write(json.dumps({"key": key, "sums": known[key]}) + "\n")
+            append_lines(path, json.dumps({"key": key, "sums": known[key]}) + "\n")
         found.append(known[key])
         if time.monotonic() - last > 10:
             last = time.monotonic()
@@ -44,7 +44,7 @@ def go_through(
 def _read(path: Path) -> dict[str, Sums]:
     """The chunks that are done; a last line cut short by an end of the run does not count."""
     known: dict[str, Sums] = {}
-    for line in path.read_text().splitlines() if path.is_file() else []:
+    for line in read_lines(path):
         try:
             row = json.loads(line)
         except ValueError:

@@ -13,6 +13,7 @@ from typing import Any
 from penumbra.reproduce.experiments import WHERE
 from penumbra.reproduce.request import OUT, SCALES, ReproductionError
 from penumbra.reproduce.result import Claim, Grid, page
+from penumbra.whole_files import replacing, write_text
 
 PAGE = Path("docs/reproduction.md")
 PICTURES = Path("pictures/reproduction")  # beside the page
@@ -69,9 +70,10 @@ def write_report(folder: Path = OUT, to: Path = PAGE) -> list[str]:
     pictures.mkdir(parents=True, exist_ok=True)
     sections = []
     for name, (about, home) in found.items():
-        shutil.copyfile(home / f"{name}.png", pictures / f"{name}.png")
+        with replacing(pictures / f"{name}.png") as beside:
+            shutil.copyfile(home / f"{name}.png", beside)
         sections.append(page(about, f"{PICTURES / name}.png", level=2))
-    to.write_text("\n\n".join([INTRODUCTION, _summary(found), *(section.strip() for section in sections)]) + "\n")
+    write_text(to, "\n\n".join([INTRODUCTION, _summary(found), *(section.strip() for section in sections)]) + "\n")
     return list(found)
 
 

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penumbra.whole_files import replacing_text, write_text
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -59,7 +61,7 @@ class Result:
         from penumbra.review.pictures.files import save
 
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / f"{self.name}.csv").open("w", newline="") as file:
+        with replacing_text(folder / f"{self.name}.csv", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(self.data.heading)
             writer.writerows([plain(cell) for cell in row] for row in self.data.rows)
@@ -75,8 +77,8 @@ class Result:
             "claims": [asdict(claim) for claim in self.claims],
             "tables": [grid.markdown() for grid in self.shown or [self.data]],
         }
-        (folder / f"{self.name}.md").write_text(page(about, f"{self.name}.png"))
-        (folder / f"{self.name}.json").write_text(json.dumps(about, indent=1) + "\n")
+        write_text(folder / f"{self.name}.md", page(about, f"{self.name}.png"))
+        write_text(folder / f"{self.name}.json", json.dumps(about, indent=1) + "\n")
 
 
 def _before(path: Path) -> dict[str, Any]:

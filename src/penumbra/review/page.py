@@ -8,6 +8,7 @@ from pathlib import Path
 from penumbra.core import GameRecord
 from penumbra.interop.game_files import to_json
 from penumbra.review.frames import review_of
+from penumbra.whole_files import write_text
 
 STATIC = Path(__file__).parents[1] / "server" / "static"
 
@@ -35,7 +36,7 @@ def write_replay_page(record: GameRecord, path: Path) -> None:
 </body>
 </html>
 """
-    path.write_text(page, encoding="utf-8")
+    write_text(path, page)
 
 
 def _text(text: str) -> str:

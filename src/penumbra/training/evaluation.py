@@ -19,6 +19,7 @@ from torch import Tensor
 from penumbra.network.model import Network, unpack
 from penumbra.training.data import Batch, Table
 from penumbra.training.loss import legal_logits
+from penumbra.whole_files import replacing_text
 
 MEASURES = ("top1", "top5", "winner")  # the chosen action is the likeliest, among the five likeliest; who wins
 BINS = 10  # of the value, from -1 to 1
@@ -65,7 +66,7 @@ class Evaluation:
 
 
 def _write(path: Path, heading: list[str], rows: Sequence[Sequence[object]]) -> None:
-    with path.open("w", newline="") as file:
+    with replacing_text(path, newline="") as file:
         writer = csv.writer(file)
         writer.writerow(heading)
         writer.writerows(rows)

@@ -53,6 +53,7 @@ from penumbra.training.ppo_rollouts import Bulk, Steps, log_policy, steps_of_gam
 from penumbra.training.recipe import LossWeights, recipe_of
 from penumbra.training.run import commit, read_games
 from penumbra.training.selfplay import NAME, SOURCE
+from penumbra.whole_files import append_lines, write_text
 
 HEADSET, TEACHER = OWN
 OWN_PLAYERS = (HEADSET, NAME + HEADSET)  # names under which it plays
@@ -368,8 +369,7 @@ class Improver:
             **{name: round(value, 4) for name, value in numbers.items()},
             "scores": {name: list(score) for name, score in sorted(table.items())},
         }
-        with (self.out / "log.jsonl").open("a") as file:
-            file.write(json.dumps(entry) + "\n")
+        append_lines(self.out / "log.jsonl", json.dumps(entry) + "\n")
         rest = " ".join(f"{name} {value:.4g}" for name, value in numbers.items())
         against = " ".join(f"{name} {points:g}/{games}" for name, (points, games) in sorted(table.items()))
         print(f"round {number} at {seconds:.0f} s: {self.learner.games:,} games, {steps:,} steps; {rest}; {against}")
@@ -455,7 +455,7 @@ def with_generation(improver: Improver, given: ImprovementRun, players: Path) ->
     population = out / "population.toml"
     with running_server(out / "inference", str(served), given.device) as device:
         improver.serve = str(out / "inference")
-        population.write_text(find(players).read_text().replace("DEVICE", device))
+        write_text(population, find(players).read_text().replace("DEVICE", device))
         archive, log = out / "population.db", out / "population.log"
         with generation_process(population, archive, given.workers, given.plan.seed, log) as ended:
             improver.run(given.seconds, ended)

@@ -7,6 +7,7 @@ checkpoint.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -29,6 +30,7 @@ from penumbra.training.data import CHUNK, Table, Tally, top_players
 from penumbra.training.examples import split
 from penumbra.training.recipe import Recipe
 from penumbra.training.trainer import Log, Trainer
+from penumbra.whole_files import append_lines
 
 PAPER_EXAMPLES = 650_000 * 256
 START = 0.05  # of the games must be examples before training begins on the fly
@@ -227,17 +229,24 @@ class Logs:
     def __call__(self, entry: dict[str, Any]) -> None:
         if not is_first():
             return
-        with self.path.open("a") as file:
-            file.write(json.dumps(entry) + "\n")
+        append_lines(self.path, json.dumps(entry) + "\n")
         if self.board is not None:
+            self._draw(entry)
+        self.report(entry)
+
+    def _draw(self, entry: dict[str, Any]) -> None:
+        """For TensorBoard; a full disk ends that, and not the training."""
+        try:
             for name, value in entry.items():
                 if isinstance(value, float):
                     self.board.add_scalar(f"{entry['headset']}/{name}", value, entry["step"])
-        self.report(entry)
+        except OSError:
+            self.board = None
 
     def close(self) -> None:
         if self.board is not None:
-            self.board.close()
+            with contextlib.suppress(OSError):
+                self.board.close()
 
 
 def check_device(device: str) -> None:

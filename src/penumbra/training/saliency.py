@@ -38,6 +38,7 @@ from penumbra.training.data import Batch, Table
 from penumbra.training.loss import legal_logits, losses, total
 from penumbra.training.recipe import LossWeights
 from penumbra.training.trainer import Trainer
+from penumbra.whole_files import append_lines
 
 FILE = "saliency.jsonl"  # beside the log of a training run
 BATCH = 256
@@ -132,12 +133,13 @@ class SaliencyLog:
             return
         self._due = self._after(trainer.step)
         draws = torch.Generator(self.table.device).manual_seed(trainer.step)
-        with self.path.open("a") as file:
-            for headset in trainer.network.architecture.headsets:
-                if self.table.counts.get(headset):
-                    batch = self.table.draw(headset, self.batch, draws)
-                    found = measure(trainer.network, headset, batch, trainer.recipe.loss)
-                    file.write(json.dumps(_to_row(trainer.step, headset, found)) + "\n")
+        rows = []
+        for headset in trainer.network.architecture.headsets:
+            if self.table.counts.get(headset):
+                batch = self.table.draw(headset, self.batch, draws)
+                found = measure(trainer.network, headset, batch, trainer.recipe.loss)
+                rows.append(_to_row(trainer.step, headset, found))
+        append_lines(self.path, "".join(json.dumps(row) + "\n" for row in rows))
 
 
 def _to_row(step: int, headset: str, found: Saliency) -> dict[str, Any]:

@@ -24,10 +24,12 @@ from penumbra.network.weights import Weights, WeightsError
 from penumbra.training.data import Batch, Table
 from penumbra.training.loss import losses, total
 from penumbra.training.recipe import Recipe
+from penumbra.whole_files import WriteError, replacing
 
 RECALIBRATION = 100  # batches of `All` from which the tower's statistics are taken before export
 SHARE = "share"  # of the learning rate, of a group of parameters
 Log = Callable[[dict[str, Any]], None]
+FROM_CHECKPOINT = "the same command goes on from the last checkpoint"
 
 
 class CheckpointError(ValueError):
@@ -172,13 +174,12 @@ class Trainer:
             "step": self.step,
             "seconds": self.seconds,
         }
-        unfinished = path.with_suffix(".part")
         try:
-            torch.save(state, unfinished)
-            unfinished.replace(path)
-        except (OSError, RuntimeError) as error:
-            unfinished.unlink(missing_ok=True)
-            raise CheckpointError(f"{path}: could not be written ({error}); the checkpoint before it stays") from None
+            with replacing(path, FROM_CHECKPOINT) as beside:
+                torch.save(state, beside)
+        except (OSError, RuntimeError) as error:  # torch's own writer knows no errno
+            text = f"{path}: could not be written ({error}); what was there before is kept; {FROM_CHECKPOINT}"
+            raise CheckpointError(str(error) if isinstance(error, WriteError) else text) from None
 
     def load(self, path: Path) -> None:
         """Goes on from a checkpoint; the same numbers follow as if it had never stopped."""

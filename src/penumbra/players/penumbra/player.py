@@ -9,14 +9,16 @@ from __future__ import annotations
 import logging
 import math
 import time
+import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from penumbra.core import MOVE, SENSE, START_FEN, GameRecord, ImpossibleObservation, Infostates
 from penumbra.dsmcp import Agent, Decision, Settings
-from penumbra.dsmcp.domain import Evaluator, Legal
+from penumbra.dsmcp.domain import Evaluator, EvaluatorGone, Legal
 from penumbra.games.visits import Searched
 from penumbra.players.penumbra.opponent_model import OpponentModel
 from penumbra.players.penumbra.presets import DEFAULT, PRESETS, Preset
@@ -122,6 +124,7 @@ class PenumbraPlayer(Player):
         self.color = color
         self._first, self._over, self._turn = True, False, 0
         self.decisions, self.turns, self.recorded, self.recoveries, self.faults = [], [], [], [], []
+        self.gone = None
 
     def tell_time(self, seconds_left: float | None) -> None:
         self._timed = True
@@ -205,8 +208,10 @@ class PenumbraPlayer(Player):
             listed = [action for action, *_ in decision.best(len(decision.actions)) if action in actions]
             return listed[0] if listed else actions[0]
         except Exception as fault:
-            log.exception("turn %d: the search failed; an action is drawn instead", self._turn)
-            self.faults.append(f"turn {self._turn}: {type(fault).__name__}: {fault}")
+            said = f"{type(fault).__name__}: {fault}"
+            log.error("turn %d: the search failed, an action is drawn instead: %s%s", self._turn, said, _place(fault))
+            self.faults.append(f"turn {self._turn}: {said}")
+            self.gone = fault if isinstance(fault, EvaluatorGone) else self.gone
             return int(actions[int(self.agent.rng.integers(len(actions)))])
         finally:
             if seconds is not None and not haste:
@@ -296,6 +301,12 @@ class PenumbraPlayer(Player):
             evaluator = cast(Evaluator, self._evaluators)
             return evaluator, evaluator
         return self._evaluators()
+
+
+def _place(fault: Exception) -> str:
+    """Where it was raised."""
+    frames = traceback.extract_tb(fault.__traceback__)
+    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
 
 
 def searches_of(player: PenumbraPlayer) -> list[Searched]:

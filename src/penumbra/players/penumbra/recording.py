@@ -21,6 +21,7 @@ from penumbra.dsmcp.belief import Health
 from penumbra.rbc.actions import action_name, mirror_action
 from penumbra.rbc.domain import Situation
 from penumbra.rbc.marginals import shares
+from penumbra.whole_files import AGAIN, write_text
 
 MOST_PARTICLES = 512  # that a belief is summed over
 FEW_PARTICLES = 64  # the same where every state of a particle counts
@@ -100,6 +101,7 @@ def write_decisions(
     color: bool,
     opponent: str,
     settings: Settings,
+    go_on: str = AGAIN,
 ) -> None:
     """Writes a game's decisions to a file of their own."""
     data = {
@@ -110,7 +112,7 @@ def write_decisions(
         "settings": {name: _plain(value) for name, value in dataclasses.asdict(settings).items()},
         "decisions": decisions,
     }
-    Path(path).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(data, indent=1) + "\n", go_on)
 
 
 def _health(health: Health) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from pathlib import Path
 import matplotlib
 from matplotlib.figure import Figure
 
+from penumbra.whole_files import replacing
+
 FORMATS = (".png", ".svg")
 
 
@@ -20,8 +22,9 @@ def check_picture_file(path: Path) -> None:
 
 def save(figure: Figure, path: Path) -> None:
     """Writes the figure."""
-    if path.suffix.lower() == ".svg":
-        with matplotlib.rc_context({"svg.hashsalt": "penumbra"}):
-            figure.savefig(path, metadata={"Date": None})
-    else:
-        figure.savefig(path, dpi=110, pil_kwargs={"optimize": True})
+    with replacing(path) as beside:
+        if path.suffix.lower() == ".svg":
+            with matplotlib.rc_context({"svg.hashsalt": "penumbra"}):
+                figure.savefig(beside, format="svg", metadata={"Date": None})
+        else:
+            figure.savefig(beside, format="png", dpi=110, pil_kwargs={"optimize": True})
