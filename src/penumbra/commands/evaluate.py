@@ -127,6 +127,7 @@ def _cross_validate(
     from penumbra.training.folds import CrossValidation, Limits
     from penumbra.training.recipe import read_recipe
     from penumbra.training.run import check_device, read_games
+    from penumbra.whole_files import write_text
 
     ends = time.monotonic() + 60 * minutes
     where = choose_device(device)
@@ -152,7 +153,7 @@ def _cross_validate(
     if json_file is not None:
         about = {"weights": str(weights), "recipe": str(recipe), "files": [str(file) for file in games], "folds": folds}
         seconds = {"seconds": round(time.monotonic() - whole.began, 1)}
-        json_file.write_text(json.dumps({**about, **seconds, **predictions.as_data(result)}, indent=1) + "\n")
+        write_text(json_file, json.dumps({**about, **seconds, **predictions.as_data(result)}, indent=1) + "\n")
     predictions.show(result)
 
 
