@@ -3,7 +3,7 @@
 import re
 from typing import get_args
 
-from penumbra.rbc.synopsis import PLANES, Sort
+from penumbra.rbc.synopsis import PLANES, SHARES, ShareSort, Sort
 from tests.support import DATA
 
 PAPER = DATA / "paper_planes.txt"
@@ -44,3 +44,30 @@ def test_previous_planes_name_the_planes_they_repeat() -> None:
         repeated = PLANES[plane.number - 68]
         assert f"plane {repeated.number} " in plane.description
         assert set(plane.name.lower().split()) - {"previous"} <= set(repeated.name.lower().split())
+
+
+def test_shares_are_numbered_on_from_the_binary_planes() -> None:
+    assert [plane.number for plane in SHARES] == list(range(104, 104 + len(SHARES)))
+    assert len({plane.name for plane in [*PLANES, *SHARES]}) == 104 + len(SHARES)
+    assert all(plane.description for plane in SHARES)
+    assert {plane.sort for plane in SHARES} == set(get_args(ShareSort))
+
+
+def test_every_feature_that_is_joined_over_the_states_has_a_share() -> None:
+    """But for what a share cannot add: 36 and 39 ask for one kind in every state, own knights (44) attack the same in
+    every state, and 80 is plane 18 without the own pieces.
+    """
+    joined = {plane.number for plane in PLANES if plane.sort in ("and", "or", "derived")} | set(range(86, 100))
+    ends = [end for plane in SHARES for end in (plane.always, plane.sometimes) if end is not None]
+    assert sorted(ends) == sorted(joined - {36, 39, 44, 80})
+
+
+def test_a_share_stands_beside_the_and_and_the_or_of_its_feature() -> None:
+    for plane in SHARES:
+        ends = [PLANES[end] for end in (plane.always, plane.sometimes) if end is not None]
+        assert (plane.sort == "scalar") == (not ends)
+        for end in ends:
+            found = re.match(r"(?:Previous )?(?:definitely|possibly) (.*?)(?: somehow)?$", end.name, re.IGNORECASE)
+            assert found is None or plane.name.lower().endswith(f"share {found[1].lower()}")
+        if plane.sort == "share":
+            assert [end.sort for end in ends] == ["and", "or"][2 - len(ends) :]
