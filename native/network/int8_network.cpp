@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/bits.h"
 #include "base/parallel.h"
 
 namespace penumbra {
@@ -128,16 +129,6 @@ void dense(const Dense& d, const std::uint8_t* boards, int count, float* results
 constexpr std::uint64_t spread(std::uint64_t byte) {
   const std::uint64_t bits = byte * 0x0101010101010101 & 0x8040201008040201;
   return (bits + 0x7F7F7F7F7F7F7F7F) >> 7 & 0x0101010101010101;
-}
-
-// Eight bytes of eight bits each, rows made columns.
-constexpr std::uint64_t transposed(std::uint64_t x) {
-  std::uint64_t t = (x ^ (x >> 7)) & 0x00AA00AA00AA00AA;
-  x ^= t ^ (t << 7);
-  t = (x ^ (x >> 14)) & 0x0000CCCC0000CCCC;
-  x ^= t ^ (t << 14);
-  t = (x ^ (x >> 28)) & 0x00000000F0F0F0F0;
-  return x ^ t ^ (t << 28);
 }
 
 // Planes of one board as bytes, those of a square side by side: eight planes and eight squares at a time.

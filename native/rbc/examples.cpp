@@ -49,7 +49,7 @@ class PlayerReplay {
   }
 
   void moved(Move request, const Outcome& outcome, bool ended) {
-    for (int m = 0; m < settings_.multiplicity; ++m) contexts_[m].moved(outcome, remembered_[m].planes);
+    for (int m = 0; m < settings_.multiplicity; ++m) contexts_[m].moved(outcome, remembered_[m]);
     if (!ended) set_ = after_->apply_move(request, outcome);
   }
 
@@ -71,11 +71,11 @@ class PlayerReplay {
       if (m == 0 || !whole) {
         const Infostates drawn = draw(set, 1, settings_.ell, step, contexts_[m], {random_.next(), false}, nullptr);
         synopsis(drawn.view(0), planes);
+        if (step == Step::kMove) remembered_[m] = remembered(drawn.view(0));
       } else {
-        std::memcpy(planes + 86, contexts_[m].previous, sizeof contexts_[m].previous);
+        std::memcpy(planes + 86, contexts_[m].previous.planes, sizeof contexts_[m].previous.planes);
+        if (step == Step::kMove) remembered_[m] = remembered_[0];
       }
-      if (step == Step::kMove)
-        std::memcpy(remembered_[m].planes, planes + kFirstRemembered, sizeof remembered_[m].planes);
       out.synopses.insert(out.synopses.end(), planes, planes + kPlanes);
       out.actions.push_back(action);
       out.legal.insert(out.legal.end(), legal.begin(), legal.end());
@@ -90,10 +90,6 @@ class PlayerReplay {
       out.cut.push_back(!set.complete());
     }
   }
-
-  struct Remembered {
-    Bitboard planes[kRemembered] = {};
-  };
 
   bool color_;
   const ExampleSettings& settings_;

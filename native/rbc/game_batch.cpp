@@ -1,7 +1,6 @@
 #include "rbc/game_batch.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "base/parallel.h"
@@ -26,7 +25,7 @@ class GameBatch::TrackedGame {
     const Infostates drawn =
         draw(player.set, 1, settings_.ell, game.step(), player.context, {random_.next(), false}, nullptr);
     synopsis(drawn.view(0), planes);
-    if (game.step() == Step::kMove) std::memcpy(player.planes, planes + kFirstRemembered, sizeof player.planes);
+    if (game.step() == Step::kMove) player.seen = remembered(drawn.view(0));
     game.legal_actions(legal);
     if (!settings_.settle || !player.set.complete()) return;
     const Action win = game.step() == Step::kMove ? sure_capture(player.set.own(), player.set.states())
@@ -43,7 +42,7 @@ class GameBatch::TrackedGame {
     }
     game.act(action);
     if (game.over()) return;
-    player.context.moved(game.last_outcome(), player.planes);
+    player.context.moved(game.last_outcome(), player.seen);
     player.set = player.set.apply_move(game.last_request(), game.last_outcome());
     TrackedPlayer& next = players_[game.turn()];
     next.context.opponent_moved(game.capture());
@@ -58,7 +57,7 @@ class GameBatch::TrackedGame {
     TrackedPlayer(const World& start, bool color) : set(start, color) {}
     StateSet set;  // at the moment of its step; before that, after its own last move
     Context context;
-    Bitboard planes[kRemembered] = {};  // planes 18-35 at the move step
+    Remembered seen;  // at the move step
   };
 
   const GameBatchSettings& settings_;

@@ -45,30 +45,32 @@ def start(owner: bool, fen: str = START_FEN) -> tuple[Situation, Infostates]:
 def observed(x: Situation, observation: Observation, ell: int = 128, cap: int = 0, seed: int = 0) -> Situation:
     """The situation after an observation; `ImpossibleObservation` if no state agrees with it.
 
-    After our move planes 18 to 35 of this turn, of one drawing of ℓ states, are remembered in the next.
+    After our move some planes of this turn, of one drawing of ℓ states, are remembered in the next.
     """
     if x.ours and observation == OpponentMoved(None):
         return x  # the notice before the first turn of a game: nobody has moved
     states = possible_after(x.states, observation, cap, seed)
-    planes = None
-    if isinstance(observation, Moved):
-        planes = Infostates.draw(x.states, 1, MOVE, ell, x.context, seed).synopsis()[0, 18:36].copy()
-    return reached(x, observation, states, planes)
+    before = Infostates.draw(x.states, 1, MOVE, ell, x.context, seed) if isinstance(observation, Moved) else None
+    return reached(x, observation, states, before)
 
 
-def reached(
-    x: Situation, observation: Observation, states: StateSet, planes: npt.NDArray[np.uint64] | None = None
-) -> Situation:
-    """The situation after an observation that left these states; without `planes` older ones stay remembered."""
+def reached(x: Situation, observation: Observation, states: StateSet, before: Infostates | None = None) -> Situation:
+    """The situation after an observation that left these states.
+
+    After our move `before` is our information state before it; without it, older planes stay remembered.
+    """
     c = x.context
     match observation:
         case Sensed():
             return replace(x, states=states, kind=MOVE, came_by=observation)
         case Moved(_, taken, capture):
-            start, target = (taken & 63, taken >> 6 & 63) if taken else (None, None)
-            context = Context(start, target, capture, c.opposing_capture, c.previous if planes is None else planes)
+            if before is not None:
+                context = before.context_after_move(0, taken, capture)
+            else:
+                start, target = (taken & 63, taken >> 6 & 63) if taken else (None, None)
+                context = Context(start, target, capture, c.opposing_capture, c.previous, c.previous_shares)
         case OpponentMoved(capture):
-            context = Context(c.last_from, c.last_to, c.own_capture, capture, c.previous)
+            context = Context(c.last_from, c.last_to, c.own_capture, capture, c.previous, c.previous_shares)
     return Situation(states, SENSE, context, observation)
 
 
@@ -130,7 +132,7 @@ class ReconBlindChess:
         return x.states.nbytes
 
     def particle_nbytes(self, ell: int) -> int:
-        return 32 * (ell + 1) + 200
+        return 32 * (ell + 1) + 650
 
     def draw(self, x: Situation, rows: int, ell: int, seed: int, keyed: bool, truths: Infostates | None) -> Infostates:
         return Infostates.draw(x.states, rows, x.kind, ell, x.context, seed, keyed, truths)

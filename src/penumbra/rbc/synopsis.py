@@ -2,7 +2,8 @@
 
 `PLANES` are the 104 binary ones, bitboards that say always or sometimes. `SHARES` are bytes that say how often, and
 are numbered on from there. "Every state", "some state" and "share" range over the limited state set that a synopsis
-summarises. Squares are the viewer's: mirrored rank by rank for Black. "Own" is the player whose information state it is.
+summarises. Squares are the viewer's: mirrored rank by rank for Black. "Own" is the player whose information state it
+is.
 
 The sort says how a plane comes about. constant: always the same. context: what the player remembers or owns. and, or:
 over the states, of a feature of each. derived: from such ANDs (36, 39), from sameness (68) or from such shares (129).
