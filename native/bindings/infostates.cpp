@@ -246,6 +246,22 @@ void bind_batch(nb::module_& m) {
           "rows"_a = nb::none(),
           "uint8[B, 46, 64]: the shares beside the synopsis, planes 104 to 149, of the same rows.")
       .def(
+          "features",
+          [](const Infostates& s, const std::string& synopsis, const OptionalRows& rows) {
+            const SynopsisSort sort = synopsis_sort(synopsis);
+            std::vector<std::uint64_t> words;
+            {
+              const nb::gil_scoped_release release;
+              words = features(s, sort, rows_or_all(s, rows));
+            }
+            const std::size_t width = words_of(sort), n = words.size() / width;
+            return to_numpy(std::move(words), {n, width});
+          },
+          "synopsis"_a = "binary", "rows"_a = nb::none(),
+          "uint64[B, words], what a network reads of the same rows: some binary planes, then perhaps all shares, eight "
+          "words each;\n"
+          "see penumbra.rbc.synopsis.LAYOUTS.")
+      .def(
           "legal",
           [](const Infostates& s, bool prune) {
             LegalActions out;
@@ -283,6 +299,14 @@ void bind_batch(nb::module_& m) {
 void bind_infostates(nb::module_& m) {
   bind_context(m);
   bind_batch(m);
+  m.def(
+      "synopsis_layout",
+      [](const std::string& synopsis) {
+        const SynopsisSort sort = synopsis_sort(synopsis);
+        const std::span<const int> planes = binary_planes(sort);
+        return std::make_pair(std::vector<int>(planes.begin(), planes.end()), has_shares(sort));
+      },
+      "synopsis"_a, "Of one sort of synopsis, the numbers of its binary planes, and whether it has the shares.");
   m.def(
       "advance",
       [](const Infostates& actor, const Infostates& other, const Column<std::int32_t>& actions, nb::object actor_ell,

@@ -5,7 +5,6 @@
 
 #include "base/parallel.h"
 #include "rbc/static_analysis.h"
-#include "rbc/synopsis.h"
 
 namespace penumbra {
 
@@ -20,11 +19,11 @@ class GameBatch::TrackedGame {
         players_{TrackedPlayer(game.world(), kBlack), TrackedPlayer(game.world(), kWhite)} {}
 
   // What the player to act sees, and its legal actions.
-  void observe(Bitboard (&planes)[kPlanes], std::vector<Action>& legal) {
+  void observe(std::uint64_t* words, std::vector<Action>& legal) {
     TrackedPlayer& player = players_[game.turn()];
     const Infostates drawn =
         draw(player.set, 1, settings_.ell, game.step(), player.context, {random_.next(), false}, nullptr);
-    synopsis(drawn.view(0), planes);
+    write_features(drawn.view(0), settings_.synopsis, words);
     if (game.step() == Step::kMove) player.seen = remembered(drawn.view(0));
     game.legal_actions(legal);
     if (!settings_.settle || !player.set.complete()) return;
@@ -89,13 +88,11 @@ std::vector<std::uint8_t> GameBatch::players() const {
 
 void GameBatch::observe() {
   const std::size_t n = running_.size();
-  synopses_.resize(n * kPlanes);
+  const std::size_t words = words_of(settings_.synopsis);
+  synopses_.resize(n * words);
   std::vector<std::vector<Action>> legal(n);
-  parallel_for(static_cast<int>(n), [&](int i) {
-    Bitboard planes[kPlanes];
-    running_[i]->observe(planes, legal[i]);
-    std::copy(planes, planes + kPlanes, &synopses_[static_cast<std::size_t>(i) * kPlanes]);
-  });
+  parallel_for(static_cast<int>(n),
+               [&](int i) { running_[i]->observe(&synopses_[static_cast<std::size_t>(i) * words], legal[i]); });
   legal_.actions.clear();
   legal_.offsets.assign(1, 0);
   for (const auto& actions : legal) {

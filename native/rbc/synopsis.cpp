@@ -1,5 +1,6 @@
 #include "rbc/synopsis.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -18,6 +19,11 @@ void write_context(const Context& context, Bitboard* planes) {  // planes[0] is 
   planes[2] = square_plane(context.own_capture);
   planes[3] = square_plane(context.opposing_capture);
 }
+
+constexpr int kFirstPrevious = 86;  // planes from here on are of the turn before
+// Planes that stand beside shares where those replace the others: what is constant, owned or remembered.
+constexpr int kBesideShares[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,  12,  13,  14, 15,
+                                 16, 17, 32, 33, 34, 35, 44, 69, 70, 79, 81, 100, 101, 102, 103};
 
 // Squares in at least two of the sets.
 Bitboard in_two(std::initializer_list<Bitboard> sets) {
@@ -119,7 +125,7 @@ void write_planes(const InfostateView& state, const OwnPieces& own, const Joined
   planes[83] = always[kMayCastle];
   planes[84] = sometimes[kQueenLines];
   planes[85] = sometimes[kQueenDiagonals];
-  std::memcpy(planes + 86, state.context->previous.planes, sizeof state.context->previous.planes);
+  std::memcpy(planes + kFirstPrevious, state.context->previous.planes, sizeof state.context->previous.planes);
 }
 
 // Rows of the shares, counted from the first. Features come in their order; two rows are derived from others.
@@ -213,6 +219,48 @@ void graded_synopsis(const InfostateView& state, Bitboards& planes, ShareBytes& 
   write_derived(state, own, planes, totals, shares);
 }
 
+SynopsisSort synopsis_sort(const std::string& name) {
+  if (name == "binary") return SynopsisSort::kBinary;
+  if (name == "shares") return SynopsisSort::kShares;
+  if (name == "graded") return SynopsisSort::kGraded;
+  throw std::invalid_argument("there is no synopsis '" + name + "'; there are binary, shares and graded");
+}
+
+std::span<const int> binary_planes(SynopsisSort sort) {
+  static constexpr auto kAll = [] {
+    std::array<int, kPlanes> all{};
+    for (int p = 0; p < kPlanes; ++p) all[p] = p;
+    return all;
+  }();
+  if (sort == SynopsisSort::kShares) return kBesideShares;
+  return kAll;
+}
+
+int words_of(SynopsisSort sort) {
+  return static_cast<int>(binary_planes(sort).size() + (has_shares(sort) ? sizeof(ShareBytes) / 8 : 0));
+}
+
+void write_features(const InfostateView& state, SynopsisSort sort, std::uint64_t* words) {
+  Bitboards planes;
+  const std::span<const int> kept = binary_planes(sort);
+  if (has_shares(sort)) {
+    ShareBytes shares;
+    graded_synopsis(state, planes, shares);
+    std::memcpy(words + kept.size(), shares, sizeof shares);
+  } else {
+    synopsis(state, planes);
+  }
+  for (std::size_t i = 0; i < kept.size(); ++i) words[i] = planes[kept[i]];
+}
+
+void write_previous(const Context& context, SynopsisSort sort, std::uint64_t* words) {
+  const std::span<const int> kept = binary_planes(sort);
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (kept[i] >= kFirstPrevious) words[i] = context.previous.planes[kept[i] - kFirstPrevious];
+  if (has_shares(sort))
+    std::memcpy(words + kept.size() + 8 * kPreviousShares, context.previous.shares, sizeof context.previous.shares);
+}
+
 std::vector<Bitboard> synopses(const Infostates& states, std::span<const std::int64_t> rows,
                                const Bitboard (&leave_out)[2]) {
   states.check_rows(rows);
@@ -232,6 +280,16 @@ std::vector<std::uint8_t> shares(const Infostates& states, std::span<const std::
     Bitboards planes;
     auto& bytes = *reinterpret_cast<ShareBytes*>(&out[static_cast<std::size_t>(i) * sizeof(ShareBytes)]);
     graded_synopsis(states.view(static_cast<int>(rows[i])), planes, bytes);
+  });
+  return out;
+}
+
+std::vector<std::uint64_t> features(const Infostates& states, SynopsisSort sort, std::span<const std::int64_t> rows) {
+  states.check_rows(rows);
+  const std::size_t words = words_of(sort);
+  std::vector<std::uint64_t> out(rows.size() * words);
+  for_each_row(static_cast<int>(rows.size()), [&](int i) {
+    write_features(states.view(static_cast<int>(rows[i])), sort, &out[static_cast<std::size_t>(i) * words]);
   });
   return out;
 }

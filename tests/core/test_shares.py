@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from penumbra import core
-from penumbra.rbc.synopsis import SHARES
+from penumbra.rbc.synopsis import LAYOUTS, SHARES
 from tests.core.test_synopsis import mirrored
 from tests.oracles.shares import shares
 from tests.oracles.synopsis import MOVE, SENSE, Context
@@ -153,6 +153,22 @@ def test_rows_may_be_chosen_and_repeated(restore_threads: None) -> None:
     assert rows.shares(np.array([], dtype=np.int64)).shape == (0, len(SHARES), 64)
     with pytest.raises(IndexError, match="row 100 is not in a batch of 100"):
         rows.shares(np.array([100]))
+
+
+def test_features_are_the_planes_and_shares_of_their_sort() -> None:
+    rows = rows_of(samples()[:60])
+    planes, bytes_ = rows.synopsis(), rows.shares()
+    for synopsis, layout in LAYOUTS.items():
+        found = rows.features(synopsis)
+        assert found.shape == (len(rows), layout.words) and found.dtype == np.uint64
+        numbers = [plane.number for plane in layout.planes]
+        assert np.array_equal(found[:, : layout.bits], planes[:, numbers[: layout.bits]])
+        words = np.ascontiguousarray(found[:, layout.bits :])
+        assert words.view(np.uint8).tobytes() == (b"" if synopsis == "binary" else bytes_.tobytes())
+        picks = np.array([3, 3, 59])
+        assert np.array_equal(rows.features(synopsis, picks), found[picks])
+    with pytest.raises(ValueError, match="there is no synopsis 'grey'; there are binary, shares and graded"):
+        rows.features("grey")
 
 
 def test_every_build_of_the_core_gives_the_same_shares() -> None:

@@ -1,9 +1,23 @@
 """The list of planes is complete and names what the paper's two tables name."""
 
 import re
+from types import SimpleNamespace
 from typing import get_args
 
-from penumbra.rbc.synopsis import PLANES, SHARES, ShareSort, Sort
+import numpy as np
+import pytest
+
+from penumbra.rbc.synopsis import (
+    LAYOUTS,
+    PLANES,
+    SHARES,
+    ShareSort,
+    Sort,
+    Synopsis,
+    check_features,
+    layout_of,
+    synopsis_read_by_all,
+)
 from tests.support import DATA
 
 PAPER = DATA / "paper_planes.txt"
@@ -71,3 +85,34 @@ def test_a_share_stands_beside_the_and_and_the_or_of_its_feature() -> None:
             assert found is None or plane.name.lower().endswith(f"share {found[1].lower()}")
         if plane.sort == "share":
             assert [end.sort for end in ends] == ["and", "or"][2 - len(ends) :]
+
+
+def test_the_sorts_of_synopses() -> None:
+    """Shares stand beside what is constant, owned or remembered, but for the planes whose shares are remembered."""
+    assert list(LAYOUTS) == list(get_args(Synopsis))
+    assert LAYOUTS["binary"].planes == PLANES
+    assert LAYOUTS["graded"].planes == PLANES + SHARES
+    kept = [plane for plane in PLANES if plane.sort in ("constant", "context") and not 86 <= plane.number < 100]
+    kept = sorted([*kept, PLANES[44]], key=lambda plane: plane.number)  # own knights attack the same in every state
+    assert LAYOUTS["shares"].planes == (*kept, *SHARES)
+    for layout in LAYOUTS.values():
+        assert layout.words == layout.bits + 8 * (len(layout.planes) - layout.bits)
+        assert layout_of(layout.words) == layout
+
+
+def test_features_of_another_sort_are_refused_in_one_line() -> None:
+    features = {synopsis: np.zeros((1, layout.words), np.uint64) for synopsis, layout in LAYOUTS.items()}
+    for synopsis, rows in features.items():
+        check_features(rows, synopsis)
+    with pytest.raises(ValueError, match=r"^the network reads graded synopses and was given binary ones$"):
+        check_features(features["binary"], "graded")
+    with pytest.raises(ValueError, match=r"^features of 105 words a row are of no sort of synopsis; there are 104 bin"):
+        check_features(np.zeros((1, 105), np.uint64), "binary")
+
+
+def test_evaluators_of_one_player_read_one_sort() -> None:
+    graded, plain = SimpleNamespace(synopsis="graded"), object()
+    assert synopsis_read_by_all(graded, None, graded) == "graded"
+    assert synopsis_read_by_all(plain) == "binary"
+    with pytest.raises(ValueError, match="read different synopses: binary, graded"):
+        synopsis_read_by_all(plain, graded)

@@ -8,13 +8,22 @@ is.
 The sort says how a plane comes about. constant: always the same. context: what the player remembers or owns. and, or:
 over the states, of a feature of each. derived: from such ANDs (36, 39), from sameness (68) or from such shares (129).
 share: of the states in which a feature holds. scalar: one number, the same on every square.
+
+A network reads one of three sorts of synopses (`LAYOUTS`): the binary planes; the shares, beside the binary planes that
+they cannot replace, which are what is constant, owned or remembered; or both, which is called graded.
 """
 
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penumbra.core import synopsis_layout
 
 Sort = Literal["constant", "context", "and", "or", "derived"]
 ShareSort = Literal["share", "context", "derived", "scalar"]
+Synopsis = Literal["binary", "shares", "graded"]
 
 
 @dataclass(frozen=True)
@@ -198,3 +207,67 @@ def _read_share(row: str) -> Plane:
 
 PLANES: tuple[Plane, ...] = tuple(_read(row) for row in _TABLE.strip().splitlines())
 SHARES: tuple[Plane, ...] = tuple(_read_share(row) for row in _SHARE_TABLE.strip().splitlines())
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a network reads of an information state, as a row of words: bitboards, then bytes, eight words a plane."""
+
+    synopsis: Synopsis
+    planes: tuple[Plane, ...]  # in the order of the network's input
+    bits: int  # the first so many of them are bitboards
+
+    @property
+    def words(self) -> int:
+        return self.bits + 8 * (len(self.planes) - self.bits)
+
+    @property
+    def largest(self) -> int:
+        """What stands for 1 where planes are bytes: bits are 255 beside shares, so that all have one scale."""
+        return 255 if len(self.planes) > self.bits else 1
+
+
+def _layout(synopsis: Synopsis) -> Layout:
+    bits, has_shares = synopsis_layout(synopsis)
+    return Layout(synopsis, tuple(PLANES[number] for number in bits) + (SHARES if has_shares else ()), len(bits))
+
+
+LAYOUTS: dict[Synopsis, Layout] = {synopsis: _layout(synopsis) for synopsis in get_args(Synopsis)}
+_BY_WORDS = {layout.words: layout for layout in LAYOUTS.values()}
+
+
+def layout_of(words: int) -> Layout:
+    """The layout whose rows have so many words."""
+    if words not in _BY_WORDS:
+        known = ", ".join(f"{layout.words} {layout.synopsis}" for layout in LAYOUTS.values())
+        raise ValueError(f"features of {words} words a row are of no sort of synopsis; there are {known}")
+    return _BY_WORDS[words]
+
+
+def unpack(features: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """uint8[B, planes, 8, 8]: rank by rank, file by file; what stands for 1 is the layout's `largest`."""
+    layout = layout_of(features.shape[1])
+    octets = np.ascontiguousarray(features[:, : layout.bits].astype("<u8", copy=False)).view(np.uint8)
+    bits = np.unpackbits(octets, axis=1, bitorder="little") * np.uint8(layout.largest)
+    shares = np.ascontiguousarray(features[:, layout.bits :]).view(np.uint8)
+    return np.concatenate([bits, shares], axis=1).reshape(-1, len(layout.planes), 8, 8)
+
+
+def synopsis_read_by(evaluator: Any) -> Synopsis:
+    """Which sort of synopsis an evaluator reads: its `synopsis`, or binary ones."""
+    return cast(Synopsis, getattr(evaluator, "synopsis", "binary"))
+
+
+def synopsis_read_by_all(*evaluators: Any) -> Synopsis:
+    """The one sort that these evaluators read; ValueError if there is none, for one domain makes one sort."""
+    first, *others = {synopsis_read_by(evaluator) for evaluator in evaluators if evaluator is not None}
+    if others:
+        raise ValueError(f"evaluators of one player read different synopses: {', '.join(sorted([first, *others]))}")
+    return first
+
+
+def check_features(features: NDArray[Any], synopsis: Synopsis) -> None:
+    """ValueError if these are not the features that a network of such synopses reads."""
+    found = layout_of(features.shape[1]).synopsis
+    if found != synopsis:
+        raise ValueError(f"the network reads {synopsis} synopses and was given {found} ones")
