@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from penumbra.network.architecture import PLANES, Architecture
+from penumbra.network.architecture import Architecture
+from penumbra.rbc.synopsis import LAYOUTS
 
 FORMAT = "penumbra-1"
 AUXILIARY = ("soon_win", "soon_lose", "pieces")  # heads that regularise training and are not used in play
@@ -63,7 +64,8 @@ def save(weights: Weights, path: Path) -> None:
         "format": FORMAT,
         "architecture": json.dumps({"n_width": a.n_width, "n_depth": a.n_depth}),
         "headsets": json.dumps(a.headsets),
-        "planes": str(PLANES),
+        "planes": str(a.planes),
+        "synopsis": a.synopsis,
     }
     with np.errstate(over="ignore"):  # what is too large is refused below
         tensors = {
@@ -89,13 +91,15 @@ def load(path: str | Path) -> Weights:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
     except (OSError, SafetensorError) as error:
         raise WeightsError(f"{path}: cannot be read as weights: {error}") from None
-    if header.get("format") != FORMAT or header.get("planes") != str(PLANES):
-        found = f"{header.get('format')!r}, {header.get('planes')} planes"
+    synopsis = header.get("synopsis", "binary")
+    planes = len(LAYOUTS[synopsis].planes) if synopsis in LAYOUTS else None
+    if header.get("format") != FORMAT or header.get("planes") != str(planes):
+        found = f"{header.get('format')!r}, {header.get('planes')} planes of a {synopsis} synopsis"
         raise WeightsError(f"{path}: not weights of this version ({found})")
     _check_numbers(tensors, path)
     try:
         sizes, headsets = json.loads(header["architecture"]), tuple(json.loads(header["headsets"]))
-        architecture = Architecture(sizes["n_width"], sizes["n_depth"], headsets)
+        architecture = Architecture(sizes["n_width"], sizes["n_depth"], headsets, synopsis)
     except (KeyError, TypeError, ValueError) as error:
         raise WeightsError(f"{path}: has a broken header: {error}") from None
     weights = Weights(
@@ -118,7 +122,7 @@ def _check(weights: Weights, path: str | Path) -> None:
     width = a.n_width
     shapes: dict[str, tuple[int, ...]] = {
         f"tower.{a.n_depth - 1}.second.weight": (width, width, 3, 3),
-        "tower.0.first.weight": (width, PLANES, 3, 3),
+        "tower.0.first.weight": (width, a.planes, 3, 3),
     }
     for headset in a.headsets:
         shapes[f"headsets.{headset}.policy.weight"] = (65, width, 1, 1)

@@ -17,6 +17,7 @@ from penumbra.core import MOVE, SENSE, START_FEN, Context, Infostates, StateSet
 from penumbra.dsmcp.domain import Flags, Floats, Ints, Keys, Legal, Rows
 from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
 from penumbra.rbc.possible import possible_after
+from penumbra.rbc.synopsis import Synopsis
 
 INNER_SQUARES = np.array([rank * 8 + file for rank in range(1, 7) for file in range(1, 7)], dtype=np.int32)
 EXACT_SENSES = 20_000  # past so many states, dominated senses are not looked for beyond the edges of the board
@@ -80,7 +81,10 @@ def opponent_sensed(x: Situation) -> Situation:
 
 
 class ReconBlindChess:
-    """The protocol `penumbra.dsmcp.Domain`, kernel by kernel."""
+    """The protocol `penumbra.dsmcp.Domain`, kernel by kernel; σ makes synopses of the sort that the evaluator reads."""
+
+    def __init__(self, synopsis: Synopsis = "binary") -> None:
+        self.synopsis = synopsis
 
     def after(self, kind: int) -> tuple[int, bool]:
         return (MOVE, True) if kind == SENSE else (SENSE, False)
@@ -117,7 +121,7 @@ class ReconBlindChess:
         return np.where(sure, np.float32(1), np.float32(np.nan)).astype(np.float32)
 
     def sigma(self, batch: Infostates, rows: Rows | None = None) -> npt.NDArray[Any]:
-        return batch.synopsis(rows=rows)
+        return batch.features(self.synopsis, rows)
 
     def keys(self, batch: Infostates, with_context: bool) -> Keys:
         return batch.keys(with_context)

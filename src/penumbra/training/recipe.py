@@ -3,6 +3,7 @@
     [network]
     n_width = 128
     n_depth = 10
+    synopsis = "binary"    # or "shares", or "graded", which is both
 
     [training]             # any field of Training below
     optimizer = "sgd"
@@ -100,6 +101,11 @@ class Recipe:
     loss: LossWeights = field(default_factory=LossWeights)
     examples: ExampleSettings = field(default_factory=ExampleSettings)
 
+    def __post_init__(self) -> None:
+        reads, made = self.architecture.synopsis, self.examples.synopsis
+        if reads != made:
+            raise ValueError(f"the network reads {reads} synopses, but the examples have {made} ones")
+
 
 @dataclass(frozen=True)
 class _File:
@@ -130,7 +136,11 @@ def read_recipe(path_or_name: str | Path, **training: Any) -> Recipe:
             plans,
             given.training,
             given.loss,
-            dataclasses.replace(given.examples, multiplicity=max(plan.multiplicity for plan in plans.values())),
+            dataclasses.replace(
+                given.examples,
+                multiplicity=max(plan.multiplicity for plan in plans.values()),
+                synopsis=given.network.synopsis,
+            ),
         )
 
 
@@ -142,4 +152,4 @@ def recipe_of(weights: Weights) -> Recipe:
     for name in weights.architecture.headsets:
         given = players.get(name, usual.get(name, [name]))
         plans[name] = Plan(given if isinstance(given, str) else tuple(given), multiplicity=1)
-    return Recipe(weights.architecture, plans)
+    return Recipe(weights.architecture, plans, examples=ExampleSettings(synopsis=weights.architecture.synopsis))

@@ -55,9 +55,11 @@ class Trainer:
         return torch.optim.SGD(parameters, t.learning_rate, t.momentum, weight_decay=t.weight_decay)
 
     def begin_from(self, weights: Weights) -> None:
-        """Takes a network's weights; WeightsError if it is not of the same size and headsets, auxiliary heads too."""
+        """Takes a network's weights; WeightsError if size, headsets or synopsis differ, or auxiliary heads lack."""
         if weights.architecture != self.recipe.architecture or not weights.has_auxiliary_heads:
-            raise WeightsError("is not a network of the recipe's size and headsets, with the heads that training needs")
+            raise WeightsError(
+                "is not a network of the recipe's size, headsets and synopsis, with the heads that training needs"
+            )
         self.network.load_state_dict(from_weights(weights).state_dict())
 
     def done(self) -> float:

@@ -13,10 +13,10 @@ import onnxruntime
 
 from penumbra.core import _cpu
 from penumbra.dsmcp.domain import Features
-from penumbra.network.onnx_evaluator import unpack
 from penumbra.network.onnx_graph import build, rounded_values
 from penumbra.network.quantization.rounding import KEY
 from penumbra.network.weights import Weights
+from penumbra.rbc.synopsis import unpack
 
 CUT_OFF = 0.001  # percent of the values, at either end
 BATCH = 64
