@@ -83,6 +83,8 @@ def opponent_sensed(x: Situation) -> Situation:
 class ReconBlindChess:
     """The protocol `penumbra.dsmcp.Domain`, kernel by kernel; σ makes synopses of the sort that the evaluator reads."""
 
+    synopsis: Synopsis = "binary"
+
     def __init__(self, synopsis: Synopsis = "binary") -> None:
         self.synopsis = synopsis
 
