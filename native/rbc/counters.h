@@ -48,13 +48,14 @@ constexpr int kCountedAtOnce = 128;
 template <int N>
 class Counters {
  public:
-  // `features_of(lanes, features)` writes the N features of the four states of an OpposingLanes.
+  // `features_of(lanes, use)` calls use(feature, squares) for the N features of the four states of an OpposingLanes.
   template <class FeaturesOf>
   Counters(const Side* members, int states, const FeaturesOf& features_of) : states_(states) {
     const int groups = (states + 3) / 4;
     for (int first = 0; first < groups; first += kSlots) {
       const int now = std::min(kSlots, groups - first);
-      for (int i = 0; i < now; ++i) features_of(OpposingLanes(members, states, 4 * (first + i)), slots_[i]);
+      for (int i = 0; i < now; ++i)
+        features_of(OpposingLanes(members, states, 4 * (first + i)), [&](int f, Lanes v) { slots_[i][f] = v; });
       if (first + now == groups) drop_repeats(slots_[now - 1], states - 4 * (groups - 1));
       std::memset(slots_ + now, 0, (kSlots - now) * sizeof slots_[0]);
       add_slots();

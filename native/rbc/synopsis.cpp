@@ -40,19 +40,37 @@ struct Joined {
   Bitboard always[kFeatures], sometimes[kFeatures];
 };
 
+// Whether a binary plane is the AND of a feature, or its OR.
+constexpr bool is_and(int feature) {
+  switch (feature) {
+    case kOwnWithoutKing:
+    case kOwnWithoutPawns:
+    case kOpposingWithoutKing:
+    case kOpposingWithoutPawns:
+    case kSafeKing:
+    case kDestinations:
+    case kCastlingRights:
+    case kKingDiagonals:
+    case kKingLines:
+    case kQueenLines:
+    case kQueenDiagonals: return false;
+    default: return true;
+  }
+}
+constexpr bool is_or(int feature) { return feature < kOwnPawnsTwice; }
+
+// Only those that are planes.
 Joined join(const InfostateView& state, const OwnPieces& own) {
-  Lanes features[kFeatures], always[kFeatures], sometimes[kFeatures];
+  Lanes always[kFeatures], sometimes[kFeatures];
   for (int f = 0; f < kFeatures; ++f) {
     always[f] = broadcast(~Bitboard{0});
     sometimes[f] = broadcast(0);
   }
-  for (int i = 0; i < state.count; i += 4) {
-    state_features(own, OpposingLanes(state.members, state.count, i), features);
-    for (int f = 0; f < kFeatures; ++f) {
-      always[f] &= features[f];
-      sometimes[f] |= features[f];
-    }
-  }
+  for (int i = 0; i < state.count; i += 4)
+    state_features(own, OpposingLanes(state.members, state.count, i), [&](int f, Lanes squares) {
+      if (is_and(f)) always[f] &= squares;
+      if (is_or(f)) sometimes[f] |= squares;
+    });
   Joined joined;
   for (int f = 0; f < kFeatures; ++f) {
     joined.always[f] = always[f][0] & always[f][1] & always[f][2] & always[f][3];
@@ -190,7 +208,8 @@ void Context::moved(const Outcome& outcome, const Remembered& seen) {
 
 Remembered remembered(const InfostateView& state) {
   Remembered seen;
-  count_features<kPlacements>(state.members, state.count, opposing_placement, [&](int kind, const auto& counts) {
+  const auto placement = [](const OpposingLanes& lanes, const auto& use) { opposing_placement(lanes, use); };
+  count_features<kPlacements>(state.members, state.count, placement, [&](int kind, const auto& counts) {
     seen.planes[kind] = counts.always();
     seen.planes[kPlacements + kind] = counts.sometimes();
     counts.write_shares(seen.shares[kind]);
@@ -208,7 +227,7 @@ void graded_synopsis(const InfostateView& state, Bitboards& planes, ShareBytes& 
   const OwnPieces own(*state.own);
   Joined joined;
   int totals[kFeatures];
-  const auto features_of = [&](const OpposingLanes& lanes, Lanes* features) { state_features(own, lanes, features); };
+  const auto features_of = [&](const OpposingLanes& lanes, const auto& use) { state_features(own, lanes, use); };
   count_features<kFeatures>(state.members, state.count, features_of, [&](int f, const auto& counts) {
     joined.always[f] = counts.always();
     joined.sometimes[f] = counts.sometimes();
