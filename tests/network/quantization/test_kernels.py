@@ -158,6 +158,8 @@ def test_bad_questions_are_refused(build: str, positions: tuple[np.ndarray, Lega
             made.evaluate(features, bad, False)
     with pytest.raises(ValueError, match="the network reads binary synopses and was given graded ones"):
         made.evaluate(*first_rows(positions_of("graded"), 3), False)
+    with pytest.raises(ValueError, match="the network reads graded synopses and was given binary ones"):
+        calibration.with_ranges(some_weights(64, "graded"), features)
     with pytest.raises(ValueError, match="features of 103 words a row for a network that reads 104"):
         made.network("Top").evaluate(np.ascontiguousarray(features[:, 1:]), legal.actions, legal.offsets)
 
