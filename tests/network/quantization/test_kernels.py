@@ -58,9 +58,7 @@ def evaluator(given: Weights, build: str, threads: int = 1) -> Int8Evaluator:
     )
 
 
-@pytest.mark.parametrize(
-    ("width", "synopsis"), [(64, "binary"), (128, "binary"), (64, "shares"), (64, "graded"), (128, "graded")]
-)
+@pytest.mark.parametrize(("width", "synopsis"), [(64, "binary"), (128, "binary"), (64, "shares"), (64, "graded")])
 def test_the_numbers_of_the_slow_version(width: int, synopsis: Synopsis, build: str) -> None:
     assert width in int8_evaluator.WIDTHS
     given = calibration.with_ranges(some_weights(width, synopsis), synopses(32, synopsis))
