@@ -31,6 +31,7 @@ from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import code_to_action, code_to_uci, view_code
 from penumbra.rbc.domain import ReconBlindChess, Situation
 from penumbra.rbc.observations import Moved
+from penumbra.rbc.synopsis import synopsis_read_by
 from penumbra.rbc.walk import walk
 
 CAP = 20_000
@@ -146,8 +147,9 @@ def choices(
 ) -> dict[str, int]:
     """The action of each way to choose."""
     actions, _ = Infostates.draw(x.states, 1, MOVE, 1).legal()
-    batch = ReconBlindChess().draw(x, 1, 128, 0, False, None)
-    pi, _ = evaluator.evaluate(batch.synopsis(), Legal(actions, np.array([0, len(actions)])), opponent=False)
+    domain = ReconBlindChess(synopsis_read_by(evaluator))
+    features = domain.sigma(domain.draw(x, 1, 128, 0, False, None))
+    pi, _ = evaluator.evaluate(features, Legal(actions, np.array([0, len(actions)])), opponent=False)
     out = {"played": played, "network": best(actions, pi)}
     for weight, opinion in opinions.items():
         judged = opinion.prior(AtRoot(x, None, actions, pi, seconds, np.random.default_rng(0)))

@@ -25,7 +25,7 @@ from penumbra.network.torch_evaluator import TorchEvaluator
 def evaluations(evaluator: TorchEvaluator, b: int, seconds: float) -> float:
     """Evaluations a second of the evaluator alone, its transfers included."""
     _, particles = middle_game(b)
-    features = particles.synopsis()
+    features = particles.features(evaluator.synopsis)
     legal = Legal(*particles.legal())
     evaluator.evaluate(features, legal, False)
     done, began = 0, time.perf_counter()

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from penumbra.commands.main import app
-from penumbra.rbc.synopsis import PLANES
+from penumbra.rbc.synopsis import PLANES, SHARES
 from tests.support import ROOT
 
 DOCS = ROOT / "docs"
@@ -80,11 +80,12 @@ def test_each_python_block_of_the_readme_runs_alone(
 def test_the_table_of_planes_has_every_plane_once() -> None:
     rows = re.findall(r"^\| ([\d–, ]+) \| (.*?) \|", (DOCS / "synopsis.md").read_text(), re.MULTILINE)
     numbers = [number for cell, _ in rows for number in numbers_of(cell)]
-    assert numbers == [plane.number for plane in PLANES]
+    planes = [*PLANES, *SHARES]
+    assert numbers == [plane.number for plane in planes]
     single = {int(cell): name for cell, name in rows if cell.isdigit()}
     assert len(single) > 20
     for number, name in single.items():
-        assert PLANES[number].name.lower() == name
+        assert planes[number].name.lower() == name
 
 
 def links(page: Path) -> list[tuple[Path, str]]:

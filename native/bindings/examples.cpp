@@ -19,16 +19,17 @@ void bind_examples(nb::module_& m) {
   m.def(
       "make_examples",
       [](const std::vector<const GameRecord*>& records, int ell, int multiplicity, long long cap, std::uint64_t seed,
-         bool settle) {
+         bool settle, const std::string& synopsis) {
         if (cap < 1)
           throw std::invalid_argument("the cap on states is " + std::to_string(cap) + "; it must be at least one");
+        const SynopsisSort sort = synopsis_sort(synopsis);
         Examples e;
         {
           const nb::gil_scoped_release release;
-          e = make_examples(records, {ell, multiplicity, static_cast<std::size_t>(cap), seed, settle});
+          e = make_examples(records, {ell, multiplicity, static_cast<std::size_t>(cap), seed, settle, sort});
         }
         nb::dict out;
-        out["synopses"] = columns(std::move(e.synopses), kPlanes);
+        out["synopses"] = columns(std::move(e.synopses), words_of(sort));
         out["actions"] = to_numpy(std::move(e.actions));
         out["legal"] = to_numpy(std::move(e.legal));
         out["legal_offsets"] = to_numpy(std::move(e.legal_offsets));
@@ -45,8 +46,10 @@ void bind_examples(nb::module_& m) {
         return out;
       },
       "records"_a, "ell"_a = 128, "multiplicity"_a = 1, "cap"_a = 5000, "seed"_a = 0, "settle"_a = true,
+      "synopsis"_a = "binary",
       nb::sig("def make_examples(records: collections.abc.Sequence[GameRecord], ell: int = 128, multiplicity: int = 1, "
-              "cap: int = 5000, seed: int = 0, settle: bool = True) -> dict[str, numpy.typing.NDArray[typing.Any]]"),
+              "cap: int = 5000, seed: int = 0, settle: bool = True, synopsis: str = 'binary') -> dict[str, "
+              "numpy.typing.NDArray[typing.Any]]"),
       "Every sense and move step of both players of each game, `multiplicity` rows each; see "
       "penumbra.training.examples.");
 }

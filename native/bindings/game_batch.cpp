@@ -13,14 +13,15 @@ void bind_game_batch(nb::module_& m) {
       .def(
           "__init__",
           [](GameBatch* self, long long games, int at_once, int ell, long long cap, std::uint64_t seed, int ply_limit,
-             bool settle) {
+             bool settle, const std::string& synopsis) {
             if (cap < 1) throw std::invalid_argument("the cap on states must be at least one");
+            const SynopsisSort sort = synopsis_sort(synopsis);
             const nb::gil_scoped_release release;
-            new (self)
-                GameBatch({games, at_once, ell, static_cast<std::size_t>(cap), seed, (ply_limit + 1) / 2, settle});
+            new (self) GameBatch(
+                {games, at_once, ell, static_cast<std::size_t>(cap), seed, (ply_limit + 1) / 2, settle, sort});
           },
           "games"_a, "at_once"_a = 1024, "ell"_a = 128, "cap"_a = 2000, "seed"_a = 0, "ply_limit"_a = 300,
-          "settle"_a = true)
+          "settle"_a = true, "synopsis"_a = "binary")
       .def("__len__", &GameBatch::rows)
       .def(
           "numbers", [](const GameBatch& self) { return to_numpy(self.numbers()); }, "int64[rows]: which game, from 0.")
@@ -30,10 +31,11 @@ void bind_game_batch(nb::module_& m) {
       .def(
           "synopsis",
           [](const GameBatch& self) {
-            return to_numpy(std::vector<Bitboard>(self.synopses()),
-                            {static_cast<std::size_t>(self.rows()), std::size_t{kPlanes}});
+            return to_numpy(std::vector<std::uint64_t>(self.synopses()),
+                            {static_cast<std::size_t>(self.rows()), static_cast<std::size_t>(self.words())});
           },
-          "uint64[rows, 104]: the synopsis of ℓ states drawn from the player's set.")
+          "uint64[rows, words]: what a network reads of ℓ states drawn from the player's set; see "
+          "Infostates.features.")
       .def(
           "legal",
           [](const GameBatch& self) {

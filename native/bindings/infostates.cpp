@@ -12,11 +12,21 @@ namespace penumbra {
 namespace {
 
 using PlaneArray = nb::ndarray<const std::uint64_t, nb::shape<kRemembered>, nb::c_contig, nb::device::cpu>;
+using ShareArray = nb::ndarray<const std::uint8_t, nb::shape<kRememberedShares, 64>, nb::c_contig, nb::device::cpu>;
 
 // numpy cannot hold std::vector<uint8_t> as bool, so flags travel as uint8.
 template <class T>
 auto copy_of(const std::vector<T>& values) {
   return to_numpy(std::vector<T>(values));
+}
+
+using OptionalRows = std::optional<Column<std::int64_t>>;
+
+std::vector<std::int64_t> rows_or_all(const Infostates& states, const OptionalRows& rows) {
+  if (rows) return {rows->data(), rows->data() + rows->shape(0)};
+  std::vector<std::int64_t> all(states.size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
 void check_row(const Infostates& states, int row) {
@@ -26,13 +36,16 @@ void check_row(const Infostates& states, int row) {
 }
 
 Context make_context(OptionalSquare last_from, OptionalSquare last_to, OptionalSquare own_capture,
-                     OptionalSquare opposing_capture, std::optional<PlaneArray> previous) {
+                     OptionalSquare opposing_capture, std::optional<PlaneArray> previous,
+                     std::optional<ShareArray> previous_shares) {
   Context context;
   context.last_from = static_cast<std::int8_t>(checked_square(last_from));
   context.last_to = static_cast<std::int8_t>(checked_square(last_to));
   context.own_capture = static_cast<std::int8_t>(checked_square(own_capture));
   context.opposing_capture = static_cast<std::int8_t>(checked_square(opposing_capture));
-  if (previous) std::copy_n(previous->data(), kRemembered, context.previous);
+  if (previous) std::copy_n(previous->data(), kRemembered, context.previous.planes);
+  if (previous_shares)
+    std::copy_n(previous_shares->data(), sizeof context.previous.shares, &context.previous.shares[0][0]);
   return context;
 }
 
@@ -61,11 +74,13 @@ void bind_context(nb::module_& m) {
       .def(
           "__init__",
           [](Context* self, OptionalSquare last_from, OptionalSquare last_to, OptionalSquare own_capture,
-             OptionalSquare opposing_capture, std::optional<PlaneArray> previous) {
-            new (self) Context(make_context(last_from, last_to, own_capture, opposing_capture, previous));
+             OptionalSquare opposing_capture, std::optional<PlaneArray> previous,
+             std::optional<ShareArray> previous_shares) {
+            new (self)
+                Context(make_context(last_from, last_to, own_capture, opposing_capture, previous, previous_shares));
           },
           "last_from"_a = nb::none(), "last_to"_a = nb::none(), "own_capture"_a = nb::none(),
-          "opposing_capture"_a = nb::none(), "previous"_a = nb::none())
+          "opposing_capture"_a = nb::none(), "previous"_a = nb::none(), "previous_shares"_a = nb::none())
       .def_prop_ro(
           "last_from", [](const Context& r) { return square_or_none(r.last_from); },
           "Where the own move taken last began.")
@@ -79,9 +94,17 @@ void bind_context(nb::module_& m) {
       .def_prop_ro(
           "previous",
           [](const Context& r) {
-            return to_numpy(std::vector<Bitboard>(r.previous, r.previous + kRemembered), {kRemembered});
+            return to_numpy(std::vector<Bitboard>(r.previous.planes, r.previous.planes + kRemembered), {kRemembered});
           },
-          nb::rv_policy::automatic, "uint64[18]: planes 18 to 35 at the move step of the previous turn.");
+          nb::rv_policy::automatic, "uint64[18]: planes 18 to 35 at the move step of the previous turn.")
+      .def_prop_ro(
+          "previous_shares",
+          [](const Context& r) {
+            const std::uint8_t* const first = &r.previous.shares[0][0];
+            return to_numpy(std::vector<std::uint8_t>(first, first + sizeof r.previous.shares),
+                            {kRememberedShares, 64});
+          },
+          nb::rv_policy::automatic, "uint8[7, 64]: shares 104 to 110 at the move step of the previous turn.");
 }
 
 void bind_batch(nb::module_& m) {
@@ -153,6 +176,17 @@ void bind_batch(nb::module_& m) {
           },
           "row"_a)
       .def(
+          "context_after_move",
+          [](const Infostates& s, int row, int taken, OptionalSquare capture) {
+            check_row(s, row);
+            Context context = s.contexts[row];
+            context.moved({checked_move(taken), checked_square(capture)}, remembered(s.view(row)));
+            return context;
+          },
+          "row"_a, "taken"_a, "capture"_a.none(),
+          "What the player of a row before its move remembers after it: the move taken, its capture, and the planes "
+          "before it.")
+      .def(
           "fens",
           [](const Infostates& s, int row) {
             check_row(s, row);
@@ -181,7 +215,7 @@ void bind_batch(nb::module_& m) {
           "with_context"_a = false, "uint64[B]: equal for equal sets of one player at one kind of step.")
       .def(
           "synopsis",
-          [](const Infostates& s, const std::vector<int>& leave_out, std::optional<Column<std::int64_t>> rows) {
+          [](const Infostates& s, const std::vector<int>& leave_out, const OptionalRows& rows) {
             Bitboard mask[2] = {0, 0};
             for (const int p : leave_out) {
               if (p < 0 || p >= kPlanes)
@@ -191,18 +225,42 @@ void bind_batch(nb::module_& m) {
             std::vector<Bitboard> planes;
             {
               const nb::gil_scoped_release release;
-              std::vector<std::int64_t> each;
-              if (!rows) {
-                each.resize(s.size());
-                std::iota(each.begin(), each.end(), 0);
-              }
-              planes = synopses(s, rows ? span_of(*rows) : each, mask);
+              planes = synopses(s, rows_or_all(s, rows), mask);
             }
             const std::size_t n = planes.size() / kPlanes;
             return to_numpy(std::move(planes), {n, kPlanes});
           },
           "leave_out"_a = std::vector<int>(), "rows"_a = nb::none(),
           "uint64[B, 104], of these rows (int64), which may repeat, or of all; planes left out are zero.")
+      .def(
+          "shares",
+          [](const Infostates& s, const OptionalRows& rows) {
+            std::vector<std::uint8_t> bytes;
+            {
+              const nb::gil_scoped_release release;
+              bytes = shares(s, rows_or_all(s, rows));
+            }
+            const std::size_t n = bytes.size() / sizeof(ShareBytes);
+            return to_numpy(std::move(bytes), {n, kShares, 64});
+          },
+          "rows"_a = nb::none(),
+          "uint8[B, 46, 64]: the shares beside the synopsis, planes 104 to 149, of the same rows.")
+      .def(
+          "features",
+          [](const Infostates& s, const std::string& synopsis, const OptionalRows& rows) {
+            const SynopsisSort sort = synopsis_sort(synopsis);
+            std::vector<std::uint64_t> words;
+            {
+              const nb::gil_scoped_release release;
+              words = features(s, sort, rows_or_all(s, rows));
+            }
+            const std::size_t width = words_of(sort), n = words.size() / width;
+            return to_numpy(std::move(words), {n, width});
+          },
+          "synopsis"_a = "binary", "rows"_a = nb::none(),
+          "uint64[B, words], what a network reads of the same rows: some binary planes, then perhaps all shares, eight "
+          "words each;\n"
+          "see penumbra.rbc.synopsis.LAYOUTS.")
       .def(
           "legal",
           [](const Infostates& s, bool prune) {
@@ -241,6 +299,14 @@ void bind_batch(nb::module_& m) {
 void bind_infostates(nb::module_& m) {
   bind_context(m);
   bind_batch(m);
+  m.def(
+      "synopsis_layout",
+      [](const std::string& synopsis) {
+        const SynopsisSort sort = synopsis_sort(synopsis);
+        const std::span<const int> planes = binary_planes(sort);
+        return std::make_pair(std::vector<int>(planes.begin(), planes.end()), has_shares(sort));
+      },
+      "synopsis"_a, "Of one sort of synopsis, the numbers of its binary planes, and whether it has the shares.");
   m.def(
       "advance",
       [](const Infostates& actor, const Infostates& other, const Column<std::int32_t>& actions, nb::object actor_ell,

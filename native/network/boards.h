@@ -4,7 +4,16 @@
 
 namespace penumbra {
 
-constexpr int kInputPlanes = 104;
+// What goes in: planes of bits, a word each, and after them planes of bytes, eight words each.
+struct Inputs {
+  int bits, bytes;
+  constexpr int planes() const { return bits + bytes; }
+  constexpr int words() const { return bits + 8 * bytes; }
+  constexpr int channels() const { return bytes ? (planes() + 15) / 16 * 16 : planes(); }  // with zeros behind
+  bool operator==(const Inputs&) const = default;
+};
+constexpr int kBytePlanes = 46;
+constexpr Inputs kBinary{104, 0}, kShareInputs{31, kBytePlanes}, kGraded{104, kBytePlanes};
 
 // Action numbers: 64 senses, 64 x 64 moves by from and to, the pass.
 constexpr int kFirstMove = 64;

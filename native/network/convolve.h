@@ -6,9 +6,9 @@
 //     V = Bᵀ d B     U = G g Gᵀ     2ᵏ · 9 · (g * d) = Aᵀ (Σ U ⊙ V) A     the sum being over the inputs
 //
 // which takes 36 products for 16 squares instead of 144. G and A are scaled to be whole, k being 2 to 6 by the square.
-// |V| ≤ 68 · 255 and |U| ≤ 49 · 127 fit into 16 bits. The sums may overflow 32, but nothing is lost: all is a sum of
-// products modulo 2³², where 9 has an inverse, so that g * d is known modulo 2²⁶ at least, and it lies in a range of
-// 255 · 9 · 127 · inputs, which is less.
+// |V| ≤ 68 · 255 and |U| ≤ 49 · 127 fit into 16 bits, however many inputs there are. The sums may overflow 32, but nothing
+// is lost: all is a sum of products modulo 2³², where 9 has an inverse, so that g * d is known modulo 2²⁶ at least, and it
+// lies in a range of 255 · 9 · 127 · inputs, which is less for up to 230 inputs. The most there are is 160.
 #pragma once
 
 #include <algorithm>
@@ -215,6 +215,7 @@ template <int kInputs, class Use>
 inline void gather_tiles(const Sums* sums, int rows, int stride, const std::int32_t* centres, const Use& use) {
   constexpr std::uint32_t kNinth = 954437177;                      // 9 · kNinth = 1 modulo 2³²
   constexpr bool kCentred = 255LL * 9 * 127 * kInputs >= 1 << 25;  // else the range around 0 is enough
+  static_assert(255LL * 9 * 127 * kInputs < 1 << 26);
   typedef std::int32_t Signed __attribute__((vector_size(4 * kLanes)));
   for (int row = 0; row < rows; ++row)
     for (int first = 0; first < kOutputsAtOnce; first += kLanes) {

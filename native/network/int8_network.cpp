@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/bits.h"
 #include "base/parallel.h"
 
 namespace penumbra {
@@ -11,12 +12,12 @@ namespace penumbra {
 namespace {
 
 // The activations of the boards that one thread evaluates together.
-template <int kWidth>
+template <int kWidth, int kChannels>
 struct Scratch {
   std::vector<std::uint8_t> planes, x, y, z;
   std::vector<float> shortcut;
   Scratch()
-      : planes(boards_at_once(kWidth) * kPadded * kInputPlanes),
+      : planes(boards_at_once(kWidth) * kPadded * kChannels),
         x(boards_at_once(kWidth) * kPadded * kWidth),
         y(x.size()),
         z(x.size()),
@@ -130,37 +131,36 @@ constexpr std::uint64_t spread(std::uint64_t byte) {
   return (bits + 0x7F7F7F7F7F7F7F7F) >> 7 & 0x0101010101010101;
 }
 
-// Eight bytes of eight bits each, rows made columns.
-constexpr std::uint64_t transposed(std::uint64_t x) {
-  std::uint64_t t = (x ^ (x >> 7)) & 0x00AA00AA00AA00AA;
-  x ^= t ^ (t << 7);
-  t = (x ^ (x >> 14)) & 0x0000CCCC0000CCCC;
-  x ^= t ^ (t << 14);
-  t = (x ^ (x >> 28)) & 0x00000000F0F0F0F0;
-  return x ^ t ^ (t << 28);
-}
-
-// Planes of one board as bytes, those of a square side by side: eight planes and eight squares at a time.
-void unpack(const std::uint64_t* planes, std::uint8_t* board) {
-  static_assert(kInputPlanes % 8 == 0);
-  for (int p = 0; p < kInputPlanes; p += 8)
+// Inputs of one board as bytes, those of a square side by side: eight planes of bits and eight squares at a time. Where
+// there are planes of bytes too, a bit is 255, so that all of them have one scale.
+template <Inputs kInputs>
+void unpack(const std::uint64_t* features, std::uint8_t* board) {
+  constexpr int kChannels = kInputs.channels();
+  constexpr std::uint64_t kOne = kInputs.bytes ? 255 : 1;
+  for (int p = 0; p < kInputs.bits; p += 8)
     for (int rank = 0; rank < 8; ++rank) {
       std::uint64_t rows = 0;  // byte i: the rank of plane p + i
-      for (int i = 0; i < 8; ++i) rows |= (planes[p + i] >> (8 * rank) & 255) << (8 * i);
+      for (int i = 0; i < std::min(8, kInputs.bits - p); ++i) rows |= (features[p + i] >> (8 * rank) & 255) << (8 * i);
       const std::uint64_t squares = transposed(rows);
       for (int file = 0; file < 8; ++file) {
-        const std::uint64_t bytes = spread(squares >> (8 * file) & 255);
-        std::memcpy(board + padded(8 * rank + file) * kInputPlanes + p, &bytes, 8);
+        const std::uint64_t bytes = spread(squares >> (8 * file) & 255) * kOne;
+        std::memcpy(board + padded(8 * rank + file) * kChannels + p, &bytes, 8);
       }
     }
+  const auto* const shares = reinterpret_cast<const std::uint8_t*>(features + kInputs.bits);
+  for (int square = 0; square < 64; ++square)
+    for (int p = 0; p < kInputs.bytes; ++p)
+      board[padded(square) * kChannels + kInputs.bits + p] = shares[64 * p + square];
 }
 
-template <int kWidth>
-void run(const Int8Network& network, const std::uint64_t* planes, std::span<const std::int32_t> actions,
+template <int kWidth, Inputs kInputs>
+void run(const Int8Network& network, const std::uint64_t* features, std::span<const std::int32_t> actions,
          const std::int64_t* offsets, int count, float* priors, float* values) {
-  static thread_local Scratch<kWidth> s;
-  for (int b = 0; b < count; ++b) unpack(planes + b * kInputPlanes, s.planes.data() + b * kPadded * kInputPlanes);
-  run_block<kWidth, kInputPlanes>(network.tower[0], s.planes, s.y, s.x, s.shortcut, count);
+  constexpr int kChannels = kInputs.channels();
+  static thread_local Scratch<kWidth, kChannels> s;
+  for (int b = 0; b < count; ++b)
+    unpack<kInputs>(features + b * kInputs.words(), s.planes.data() + b * kPadded * kChannels);
+  run_block<kWidth, kChannels>(network.tower[0], s.planes, s.y, s.x, s.shortcut, count);
   for (std::size_t i = 1; i < network.tower.size(); ++i) {
     run_block<kWidth, kWidth>(network.tower[i], s.x, s.y, s.z, s.shortcut, count);
     std::swap(s.x, s.z);
@@ -189,20 +189,27 @@ void run(const Int8Network& network, const std::uint64_t* planes, std::span<cons
   }
 }
 
+using Run = void (*)(const Int8Network&, const std::uint64_t*, std::span<const std::int32_t>, const std::int64_t*, int,
+                     float*, float*);
+
+template <int kWidth>
+Run run_of(const Inputs& inputs) {
+  if (inputs == kGraded) return run<kWidth, kGraded>;
+  if (inputs == kShareInputs) return run<kWidth, kShareInputs>;
+  return run<kWidth, kBinary>;
+}
+
 }  // namespace
 
-void Int8Network::evaluate(std::span<const std::uint64_t> planes, std::span<const std::int32_t> actions,
+void Int8Network::evaluate(std::span<const std::uint64_t> features, std::span<const std::int32_t> actions,
                            std::span<const std::int64_t> offsets, float* priors, float* values) const {
   const int rows = static_cast<int>(offsets.size()) - 1;
   const int each = std::clamp((rows + threads() - 1) / threads(), 1, boards_at_once(width));
+  const Run run = width == 64 ? run_of<64>(inputs) : run_of<128>(inputs);
   const auto work = [&](int task) {
     const int first = task * each, count = std::min(each, rows - first);
-    const std::uint64_t* some = planes.data() + static_cast<std::size_t>(first) * kInputPlanes;
-    if (width == 64) {
-      run<64>(*this, some, actions, &offsets[first], count, priors, values + first);
-    } else {
-      run<128>(*this, some, actions, &offsets[first], count, priors, values + first);
-    }
+    const std::uint64_t* some = features.data() + static_cast<std::size_t>(first) * inputs.words();
+    run(*this, some, actions, &offsets[first], count, priors, values + first);
   };
   const int tasks = (rows + each - 1) / each;
   if (tasks == 1) {

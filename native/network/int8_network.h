@@ -37,13 +37,14 @@ struct Dense {
 
 struct Int8Network {
   int width = 0;
+  Inputs inputs = kBinary;
   std::vector<Block> tower;
   Block policy_block;
   std::vector<float> policy, policy_bias;  // [65][width]: to each square, then the sense
   Dense pass, value;
 
-  // Priors along the legal actions of each row, and values from -1 to 1.
-  void evaluate(std::span<const std::uint64_t> planes, std::span<const std::int32_t> actions,
+  // Priors along the legal actions of each row, and values from -1 to 1. A row of `features` has inputs.words() words.
+  void evaluate(std::span<const std::uint64_t> features, std::span<const std::int32_t> actions,
                 std::span<const std::int64_t> offsets, float* priors, float* values) const;
 };
 

@@ -262,12 +262,11 @@ struct RowTransition {
       lose(kept[n++], outcome);
     }
     n = drop_repeats(kept.data(), n);
-    Bitboard remembered[kRemembered];
-    remembered_planes(from.view(row), remembered);
+    const Remembered seen = remembered(from.view(row));
     copy_head();
     store(kept.data(), n, other_after);
     to.own[at] = own_after;
-    to.contexts[at].moved(outcome, remembered);
+    to.contexts[at].moved(outcome, seen);
     turn();
   }
   // The other player holds possible whatever the actor could have done that looks like this.

@@ -1,12 +1,10 @@
 #include "rbc/examples.h"
 
-#include <cstring>
 #include <optional>
 #include <string>
 
 #include "base/parallel.h"
 #include "rbc/static_analysis.h"
-#include "rbc/synopsis.h"
 
 namespace penumbra {
 
@@ -49,7 +47,7 @@ class PlayerReplay {
   }
 
   void moved(Move request, const Outcome& outcome, bool ended) {
-    for (int m = 0; m < settings_.multiplicity; ++m) contexts_[m].moved(outcome, remembered_[m].planes);
+    for (int m = 0; m < settings_.multiplicity; ++m) contexts_[m].moved(outcome, remembered_[m]);
     if (!ended) set_ = after_->apply_move(request, outcome);
   }
 
@@ -64,19 +62,19 @@ class PlayerReplay {
   void write(const StateSet& set, const Game& game, Step step, Action action, int ply, Examples& out) {
     static thread_local std::vector<Action> legal;
     game.legal_actions(legal);
-    Bitboard planes[kPlanes];
+    std::vector<std::uint64_t> words(words_of(settings_.synopsis));
     for (int m = 0; m < settings_.multiplicity; ++m) {
       // A set that fits is the same in every draw; only what is remembered differs.
       const bool whole = set.size() <= static_cast<std::size_t>(settings_.ell);
       if (m == 0 || !whole) {
         const Infostates drawn = draw(set, 1, settings_.ell, step, contexts_[m], {random_.next(), false}, nullptr);
-        synopsis(drawn.view(0), planes);
+        write_features(drawn.view(0), settings_.synopsis, words.data());
+        if (step == Step::kMove) remembered_[m] = remembered(drawn.view(0));
       } else {
-        std::memcpy(planes + 86, contexts_[m].previous, sizeof contexts_[m].previous);
+        write_previous(contexts_[m], settings_.synopsis, words.data());
+        if (step == Step::kMove) remembered_[m] = remembered_[0];
       }
-      if (step == Step::kMove)
-        std::memcpy(remembered_[m].planes, planes + kFirstRemembered, sizeof remembered_[m].planes);
-      out.synopses.insert(out.synopses.end(), planes, planes + kPlanes);
+      out.synopses.insert(out.synopses.end(), words.begin(), words.end());
       out.actions.push_back(action);
       out.legal.insert(out.legal.end(), legal.begin(), legal.end());
       out.legal_offsets.push_back(static_cast<std::int64_t>(out.legal.size()));
@@ -90,10 +88,6 @@ class PlayerReplay {
       out.cut.push_back(!set.complete());
     }
   }
-
-  struct Remembered {
-    Bitboard planes[kRemembered] = {};
-  };
 
   bool color_;
   const ExampleSettings& settings_;
@@ -174,7 +168,7 @@ Examples make_examples(std::span<const GameRecord* const> records, const Example
   all.legal_offsets.push_back(0);
   std::size_t rows = 0;
   for (const Examples& part : parts) rows += part.actions.size();
-  all.synopses.reserve(rows * kPlanes);
+  all.synopses.reserve(rows * words_of(settings.synopsis));
   for (Examples& part : parts) {
     const auto shift = static_cast<std::int64_t>(all.legal.size());
     for (std::size_t i = 1; i < part.legal_offsets.size(); ++i)

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "rbc/game.h"
-#include "rbc/infostate.h"
+#include "rbc/synopsis.h"
 
 namespace penumbra {
 
@@ -17,12 +17,13 @@ struct ExampleSettings {
   std::size_t cap = 5000;  // states tracked; past it a uniform draw that keeps the truth
   std::uint64_t seed = 0;
   bool settle = true;  // look for forced wins that were missed
+  SynopsisSort synopsis = SynopsisSort::kBinary;
 };
 
 // One row per draw; all arrays have as many entries, `legal` is ragged.
 struct Examples {
-  std::vector<Bitboard> synopses;     // [rows, 104]
-  std::vector<std::int32_t> actions;  // the action chosen (promotions count as queens)
+  std::vector<std::uint64_t> synopses;  // [rows, words_of(synopsis)]
+  std::vector<std::int32_t> actions;    // the action chosen (promotions count as queens)
   std::vector<std::int32_t> legal;
   std::vector<std::int64_t> legal_offsets;
   std::vector<std::int8_t> outcomes;              // 1 the player won, -1 lost, 0 drawn or undecided

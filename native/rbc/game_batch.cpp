@@ -1,12 +1,10 @@
 #include "rbc/game_batch.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "base/parallel.h"
 #include "rbc/static_analysis.h"
-#include "rbc/synopsis.h"
 
 namespace penumbra {
 
@@ -21,12 +19,12 @@ class GameBatch::TrackedGame {
         players_{TrackedPlayer(game.world(), kBlack), TrackedPlayer(game.world(), kWhite)} {}
 
   // What the player to act sees, and its legal actions.
-  void observe(Bitboard (&planes)[kPlanes], std::vector<Action>& legal) {
+  void observe(std::uint64_t* words, std::vector<Action>& legal) {
     TrackedPlayer& player = players_[game.turn()];
     const Infostates drawn =
         draw(player.set, 1, settings_.ell, game.step(), player.context, {random_.next(), false}, nullptr);
-    synopsis(drawn.view(0), planes);
-    if (game.step() == Step::kMove) std::memcpy(player.planes, planes + kFirstRemembered, sizeof player.planes);
+    write_features(drawn.view(0), settings_.synopsis, words);
+    if (game.step() == Step::kMove) player.seen = remembered(drawn.view(0));
     game.legal_actions(legal);
     if (!settings_.settle || !player.set.complete()) return;
     const Action win = game.step() == Step::kMove ? sure_capture(player.set.own(), player.set.states())
@@ -43,7 +41,7 @@ class GameBatch::TrackedGame {
     }
     game.act(action);
     if (game.over()) return;
-    player.context.moved(game.last_outcome(), player.planes);
+    player.context.moved(game.last_outcome(), player.seen);
     player.set = player.set.apply_move(game.last_request(), game.last_outcome());
     TrackedPlayer& next = players_[game.turn()];
     next.context.opponent_moved(game.capture());
@@ -58,7 +56,7 @@ class GameBatch::TrackedGame {
     TrackedPlayer(const World& start, bool color) : set(start, color) {}
     StateSet set;  // at the moment of its step; before that, after its own last move
     Context context;
-    Bitboard planes[kRemembered] = {};  // planes 18-35 at the move step
+    Remembered seen;  // at the move step
   };
 
   const GameBatchSettings& settings_;
@@ -90,13 +88,11 @@ std::vector<std::uint8_t> GameBatch::players() const {
 
 void GameBatch::observe() {
   const std::size_t n = running_.size();
-  synopses_.resize(n * kPlanes);
+  const std::size_t words = words_of(settings_.synopsis);
+  synopses_.resize(n * words);
   std::vector<std::vector<Action>> legal(n);
-  parallel_for(static_cast<int>(n), [&](int i) {
-    Bitboard planes[kPlanes];
-    running_[i]->observe(planes, legal[i]);
-    std::copy(planes, planes + kPlanes, &synopses_[static_cast<std::size_t>(i) * kPlanes]);
-  });
+  parallel_for(static_cast<int>(n),
+               [&](int i) { running_[i]->observe(&synopses_[static_cast<std::size_t>(i) * words], legal[i]); });
   legal_.actions.clear();
   legal_.offsets.assign(1, 0);
   for (const auto& actions : legal) {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "rbc/game.h"
-#include "rbc/infostate.h"
 #include "rbc/state_set.h"
+#include "rbc/synopsis.h"
 
 namespace penumbra {
 
@@ -24,6 +24,7 @@ struct GameBatchSettings {
   std::uint64_t seed = 0;   // game i depends on this and i alone, and on what is chosen
   int full_turn_limit = 0;  // where a game is a draw; 0: nowhere
   bool settle = true;       // a sure capture of the king is the only legal action
+  SynopsisSort synopsis = SynopsisSort::kBinary;
 };
 
 class GameBatch {
@@ -37,7 +38,8 @@ class GameBatch {
   // Of each row: the game's number, who acts (kWhite or kBlack), and what there is to see and to choose from.
   std::vector<std::int64_t> numbers() const;
   std::vector<std::uint8_t> players() const;
-  const std::vector<Bitboard>& synopses() const { return synopses_; }  // [rows, kPlanes]
+  int words() const { return words_of(settings_.synopsis); }
+  const std::vector<std::uint64_t>& synopses() const { return synopses_; }  // [rows, words]
   const LegalActions& legal() const { return legal_; }
 
   // One action for each row. Throws std::invalid_argument naming a row whose action is not among its legal ones; then
@@ -55,7 +57,7 @@ class GameBatch {
   GameBatchSettings settings_;
   std::int64_t begun_ = 0;
   std::vector<std::unique_ptr<TrackedGame>> running_;
-  std::vector<Bitboard> synopses_;
+  std::vector<std::uint64_t> synopses_;
   LegalActions legal_;
   std::vector<std::pair<std::int64_t, GameRecord>> finished_;
 };

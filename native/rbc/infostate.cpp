@@ -1,6 +1,7 @@
 #include "rbc/infostate.h"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 
 #include "base/parallel.h"
@@ -133,7 +134,12 @@ std::vector<std::uint64_t> Infostates::keys(bool with_context) const {
       const Context& m = contexts[row];
       for (const int s : {m.last_from, m.last_to, m.own_capture, m.opposing_capture})
         key = scramble(key + static_cast<std::uint64_t>(s + 1));
-      for (const Bitboard b : m.previous) key = scramble(key + b);
+      for (const Bitboard b : m.previous.planes) key = scramble(key + b);
+      for (const auto& share : m.previous.shares) {
+        std::uint64_t ranks[8];
+        std::memcpy(ranks, share, sizeof ranks);
+        for (const std::uint64_t rank : ranks) key = scramble(key + rank);
+      }
     }
     keys[row] = scramble(key);
   });

@@ -21,6 +21,13 @@ namespace penumbra {
 constexpr int kPlanes = 104;
 constexpr int kFirstRemembered = 18;  // planes 18-35 of a turn are remembered in the next one
 constexpr int kRemembered = 18;
+constexpr int kRememberedShares = 7;  // and shares 0-6, those of the opposing kinds
+
+// What a player remembers of its turn before.
+struct Remembered {
+  Bitboard planes[kRemembered] = {};
+  std::uint8_t shares[kRememberedShares][64] = {};
+};
 
 // The context of an information state: what its player remembers beside its set, in its own view; kNoSquare where there
 // is nothing.
@@ -28,10 +35,10 @@ struct Context {
   std::int8_t last_from = kNoSquare, last_to = kNoSquare;  // the own move taken last
   std::int8_t own_capture = kNoSquare;                     // where it captured
   std::int8_t opposing_capture = kNoSquare;                // where the opponent's last move captured
-  Bitboard previous[kRemembered] = {};                     // planes 18-35 at the move step of the previous turn
+  Remembered previous;                                     // at the move step of the previous turn
 
-  // The own move is known; `seen` are planes 18-35 as they stood before it.
-  void moved(const Outcome& outcome, const Bitboard (&seen)[kRemembered]);
+  // The own move is known; `seen` is what was remembered before it.
+  void moved(const Outcome& outcome, const Remembered& seen);
   void opponent_moved(Square capture) { opposing_capture = static_cast<std::int8_t>(capture); }
 };
 

@@ -63,8 +63,7 @@ Infostates singletons(const StateSet* before, const StateSet& after, int rows, i
     const Outcome& way = outcomes[random.below(outcomes.size())];
     Side mover = parent, other = before->own();
     const Context nothing;
-    Bitboard seen[kRemembered];
-    remembered_planes({&parent, &before->own(), 1, &nothing, Step::kMove}, seen);
+    const Remembered seen = remembered({&parent, &before->own(), 1, &nothing, Step::kMove});
     play(mover, other, way);
     out.own[row] = mover;
     out.contexts[row].moved(way, seen);

@@ -1,161 +1,15 @@
 #include "rbc/synopsis.h"
 
+#include <array>
+#include <cmath>
 #include <cstring>
 
 #include "chess/attacks.h"
+#include "rbc/counters.h"
 
 namespace penumbra {
 
 namespace {
-
-// Four states at once. Plain operators on these compile to AVX2, SSE2 or NEON.
-typedef std::uint64_t Lanes __attribute__((vector_size(32)));
-typedef std::uint8_t LaneBytes __attribute__((vector_size(32)));
-
-constexpr Lanes broadcast(Bitboard b) { return Lanes{b, b, b, b}; }
-
-Lanes mirror_lanes(Lanes v) {
-#if defined(__clang__)
-  const auto bytes = reinterpret_cast<LaneBytes>(v);
-  return reinterpret_cast<Lanes>(__builtin_shufflevector(bytes, bytes, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10,
-                                                         9, 8, 23, 22, 21, 20, 19, 18, 17, 16, 31, 30, 29, 28, 27, 26,
-                                                         25, 24));
-#else
-  constexpr LaneBytes order = {7,  6,  5,  4,  3,  2,  1,  0,  15, 14, 13, 12, 11, 10, 9,  8,
-                               23, 22, 21, 20, 19, 18, 17, 16, 31, 30, 29, 28, 27, 26, 25, 24};
-  return reinterpret_cast<Lanes>(__builtin_shuffle(reinterpret_cast<LaneBytes>(v), order));
-#endif
-}
-
-Bitboard all_of(Lanes v) { return v[0] & v[1] & v[2] & v[3]; }
-Bitboard any_of(Lanes v) { return v[0] | v[1] | v[2] | v[3]; }
-
-// AND and OR over the states seen so far.
-struct Always {
-  Lanes value = broadcast(~Bitboard{0});
-  void operator()(Lanes v) { value &= v; }
-  Bitboard get() const { return all_of(value); }
-};
-struct Sometimes {
-  Lanes value = broadcast(0);
-  void operator()(Lanes v) { value |= v; }
-  Bitboard get() const { return any_of(value); }
-};
-struct Both {
-  Always always;
-  Sometimes sometimes;
-  void operator()(Lanes v) {
-    always(v);
-    sometimes(v);
-  }
-};
-
-// Squares attacked at least once and at least twice, from attackers given one at a time.
-struct Tally {
-  Lanes once = broadcast(0), twice = broadcast(0);
-  void add(Lanes v) {
-    twice |= once & v;
-    once |= v;
-  }
-  void add(const Tally& t) {
-    twice |= t.twice | (once & t.once);
-    once |= t.once;
-  }
-};
-
-// Sliding in one of eight directions: how far the board is free, computed once for all pieces that slide that way.
-template <int Shift, Bitboard Inside>
-class Direction {
- public:
-  explicit Direction(Lanes empty) {
-    free1_ = empty & broadcast(Inside);
-    free2_ = free1_ & step<1>(free1_);
-    free4_ = free2_ & step<2>(free2_);
-  }
-  // Squares reached, the first piece in the way included. From one direction a square is reached by one piece only.
-  Lanes from(Lanes pieces) const {
-    Lanes g = pieces;
-    g |= free1_ & step<1>(g);
-    g |= free2_ & step<2>(g);
-    g |= free4_ & step<4>(g);
-    return step<1>(g) & broadcast(Inside);
-  }
-
- private:
-  template <int Times>
-  static Lanes step(Lanes v) {
-    if constexpr (Shift > 0)
-      return v << (Shift * Times);
-    else
-      return v >> (-Shift * Times);
-  }
-  Lanes free1_, free2_, free4_;
-};
-
-constexpr Bitboard kNotA = ~kFileA, kNotH = ~kFileH, kNotAB = kNotA & ~(kFileA << 1), kNotGH = kNotH & ~(kFileH >> 1);
-
-template <class Visit>
-void each_knight_step(Lanes knights, const Visit& visit) {
-  visit((knights << 17) & broadcast(kNotA));
-  visit((knights << 10) & broadcast(kNotAB));
-  visit((knights >> 6) & broadcast(kNotAB));
-  visit((knights >> 15) & broadcast(kNotA));
-  visit((knights >> 17) & broadcast(kNotH));
-  visit((knights >> 10) & broadcast(kNotGH));
-  visit((knights << 6) & broadcast(kNotGH));
-  visit((knights << 15) & broadcast(kNotH));
-}
-
-Lanes king_steps(Lanes king) {
-  const Lanes row = king | ((king << 1) & broadcast(kNotA)) | ((king >> 1) & broadcast(kNotH));
-  return (row | (row << 8) | (row >> 8)) & ~king;
-}
-
-// The opposing pieces of four states, in the viewer's view.
-struct OpposingLanes {
-  Lanes code[3];        // planes of codes
-  Lanes marks, rooks8;  // marked pieces; those of them that are rooks
-
-  // States `at` to `at + 3`; past the end the last one is repeated, which changes no AND and no OR.
-  OpposingLanes(const Side* members, int count, int at) {
-    for (int lane = 0; lane < 4; ++lane) {
-      const Side& side = members[at + lane < count ? at + lane : count - 1];
-      for (int p = 0; p < 3; ++p) code[p][lane] = side.planes[p];
-    }
-    for (Lanes& plane : code) plane = mirror_lanes(plane);
-    marks = code[0] & code[1] & code[2];
-    rooks8 = marks & broadcast(kRank8);
-  }
-  Lanes occupied() const { return code[0] | code[1] | code[2]; }
-  Lanes pawns() const { return (code[0] & ~code[1] & ~code[2]) | (marks ^ rooks8); }
-  Lanes knights() const { return ~code[0] & code[1] & ~code[2]; }
-  Lanes bishops() const { return code[0] & code[1] & ~code[2]; }
-  Lanes rooks() const { return (~code[0] & ~code[1] & code[2]) | rooks8; }
-  Lanes queens() const { return code[0] & ~code[1] & code[2]; }
-  Lanes king() const { return ~code[0] & code[1] & code[2]; }
-};
-
-// Planes 18-31 in two groups of seven.
-struct OpposingPlanes {
-  Both nobody, pawns, knights, bishops, rooks, queens, king;
-
-  void add(const OpposingLanes& o) {
-    nobody(~o.occupied());
-    pawns(o.pawns());
-    knights(o.knights());
-    bishops(o.bishops());
-    rooks(o.rooks());
-    queens(o.queens());
-    king(o.king());
-  }
-  void write(Bitboard* planes) const {  // planes[0] is plane 18
-    const Both* const kinds[7] = {&nobody, &pawns, &knights, &bishops, &rooks, &queens, &king};
-    for (int i = 0; i < 7; ++i) {
-      planes[i] = kinds[i]->always.get();
-      planes[7 + i] = kinds[i]->sometimes.get();
-    }
-  }
-};
 
 Bitboard square_plane(int s) { return s == kNoSquare ? 0 : bit(s); }
 
@@ -166,172 +20,10 @@ void write_context(const Context& context, Bitboard* planes) {  // planes[0] is 
   planes[3] = square_plane(context.opposing_capture);
 }
 
-// What does not depend on the opposing pieces.
-struct OwnPieces {
-  Kinds kinds;
-  Bitboard occupied;
-  Bitboard knights_once = 0, knights_twice = 0;  // attacks, own squares excluded
-  Bitboard king = 0;
-  Bitboard castling_rooks;
-
-  explicit OwnPieces(const Side& side) : kinds(side.kinds()), occupied(side.occupied()) {
-    for_each(kinds.knights, [&](Square s) {
-      knights_twice |= knights_once & kKnightAttacks[s];
-      knights_once |= kKnightAttacks[s];
-    });
-    knights_once &= ~occupied;
-    knights_twice &= ~occupied;
-    if (kinds.king) king = kKingAttacks[first(kinds.king)] & ~occupied;
-    castling_rooks = kinds.king == bit(kKingHome) ? side.marked_rooks() : 0;
-  }
-};
-
-constexpr Bitboard kKingSidePath = 0x60, kQueenSidePath = 0x0E;
-
-// Everything that must be asked of each state.
-struct Accumulators {
-  OpposingPlanes opposing;
-  // Own attacks.
-  Both own_any, own_double;
-  Both own_pawns, own_bishops, own_rooks;
-  Always own_pawns_twice, own_bishops_twice, own_rooks_twice;
-  Sometimes own_without_king, own_without_pawns;
-  // Opposing attacks.
-  Both their_any, their_double, their_pawns, their_knights, their_bishops, their_rooks;
-  Sometimes their_without_king, their_without_pawns;
-  Sometimes safe_king, destinations, castling_rights;
-  Lanes seen_always[3] = {broadcast(~Bitboard{0}), broadcast(~Bitboard{0}), broadcast(~Bitboard{0})};
-  Lanes seen_sometimes[3] = {broadcast(0), broadcast(0), broadcast(0)};
-  // Rays from the own king and queens.
-  Sometimes king_diagonals, king_lines, queen_diagonals, queen_lines;
-  Both bishops_near_king, rooks_near_king;
-  Both may_castle;
-
-  void add(const OwnPieces& own, const OpposingLanes& o);
-};
-
-void Accumulators::add(const OwnPieces& own, const OpposingLanes& o) {
-  opposing.add(o);
-  const Lanes theirs = o.occupied(), ours = broadcast(own.occupied);
-  const Lanes not_ours = ~ours, not_theirs = ~theirs, empty = not_ours & not_theirs;
-
-  // What a sense would show of each square.
-  const Lanes seen[3] = {o.code[0] ^ o.rooks8, o.code[1] ^ o.marks, o.code[2] ^ (o.marks ^ o.rooks8)};
-  for (int p = 0; p < 3; ++p) {
-    seen_always[p] &= seen[p];
-    seen_sometimes[p] |= seen[p];
-  }
-
-  // Slides, one direction after the other.
-  const Lanes queens = broadcast(own.kinds.queens), rooks = broadcast(own.kinds.rooks),
-              bishops = broadcast(own.kinds.bishops), king = broadcast(own.kinds.king);
-  const Lanes their_queens = o.queens(), their_diagonal = o.bishops() | their_queens,
-              their_straight = o.rooks() | their_queens, their_king = o.king();
-  Tally our_lines, our_diagonals, their_lines, their_diagonals_tally;
-  Lanes king_line_rays = broadcast(0), king_diagonal_rays = broadcast(0);
-  const auto straight = [&](const auto& direction) {
-    const Lanes from_queens = direction.from(queens);
-    queen_lines(from_queens);
-    our_lines.add((from_queens | direction.from(rooks)) & not_ours);
-    their_lines.add(direction.from(their_straight) & not_theirs);
-    king_line_rays |= direction.from(king);
-  };
-  straight(Direction<8, ~Bitboard{0}>(empty));
-  straight(Direction<-8, ~Bitboard{0}>(empty));
-  straight(Direction<1, kNotA>(empty));
-  straight(Direction<-1, kNotH>(empty));
-  const auto diagonal = [&](const auto& direction) {
-    const Lanes from_queens = direction.from(queens);
-    queen_diagonals(from_queens);
-    our_diagonals.add((from_queens | direction.from(bishops)) & not_ours);
-    their_diagonals_tally.add(direction.from(their_diagonal) & not_theirs);
-    king_diagonal_rays |= direction.from(king);
-  };
-  diagonal(Direction<9, kNotA>(empty));
-  diagonal(Direction<7, kNotH>(empty));
-  diagonal(Direction<-7, kNotA>(empty));
-  diagonal(Direction<-9, kNotH>(empty));
-
-  king_lines(king_line_rays);
-  king_diagonals(king_diagonal_rays);
-  rooks_near_king(king_line_rays & their_straight);
-  bishops_near_king(king_diagonal_rays & their_diagonal);
-
-  // Own pawns capture what is there, or en passant behind a marked pawn.
-  const Lanes targets = theirs | ((o.marks ^ o.rooks8) << 8);
-  const Lanes pawns = broadcast(own.kinds.pawns);
-  Tally our_pawns;
-  our_pawns.add((pawns << 7) & broadcast(kNotH) & targets);
-  our_pawns.add((pawns << 9) & broadcast(kNotA) & targets);
-
-  Tally ours_all;
-  ours_all.add(our_lines);
-  ours_all.add(our_diagonals);
-  ours_all.add(Tally{broadcast(own.knights_once), broadcast(own.knights_twice)});
-  Tally without_pawns = ours_all;
-  ours_all.add(our_pawns);
-  own_without_king(ours_all.once);
-  without_pawns.add(broadcast(own.king));
-  own_without_pawns(without_pawns.once);
-  ours_all.add(broadcast(own.king));
-
-  own_any(ours_all.once);
-  own_double(ours_all.twice);
-  own_pawns(our_pawns.once);
-  own_pawns_twice(our_pawns.twice);
-  own_bishops(our_diagonals.once);
-  own_bishops_twice(our_diagonals.twice);
-  own_rooks(our_lines.once);
-  own_rooks_twice(our_lines.twice);
-
-  // The opponent's.
-  const Lanes their_pawns_here = o.pawns();
-  Tally pawn_captures, knight_steps;
-  pawn_captures.add((their_pawns_here >> 9) & broadcast(kNotH) & ours);
-  pawn_captures.add((their_pawns_here >> 7) & broadcast(kNotA) & ours);
-  each_knight_step(o.knights(), [&](Lanes v) { knight_steps.add(v & not_theirs); });
-  const Lanes king_reach = king_steps(their_king) & not_theirs;
-  Tally theirs_all;
-  theirs_all.add(their_lines);
-  theirs_all.add(their_diagonals_tally);
-  theirs_all.add(knight_steps);
-  their_without_pawns(theirs_all.once | king_reach);
-  theirs_all.add(pawn_captures);
-  their_without_king(theirs_all.once);
-  theirs_all.add(king_reach);
-  their_any(theirs_all.once);
-  their_double(theirs_all.twice);
-  their_pawns(pawn_captures.once);
-  their_knights(knight_steps.once);
-  their_bishops(their_diagonals_tally.once);
-  their_rooks(their_lines.once);
-
-  safe_king(their_king & ~ours_all.once);
-  castling_rights(o.rooks8);
-  const Lanes one = (their_pawns_here >> 8) & empty;
-  const Lanes two = ((one & broadcast(kRank1 << 40)) >> 8) & empty;
-  Lanes castled = broadcast(0);
-  const Lanes their_rooks8 = o.rooks8;
-  for (int lane = 0; lane < 4; ++lane) {
-    if (!their_rooks8[lane] || their_king[lane] != bit(mirror(kKingHome))) continue;
-    const Bitboard free = empty[lane];
-    if ((their_rooks8[lane] & bit(mirror(kKingSideRook))) && !(mirror(kKingSidePath) & ~free))
-      castled[lane] |= bit(mirror(6));
-    if ((their_rooks8[lane] & bit(mirror(kQueenSideRook))) && !(mirror(kQueenSidePath) & ~free))
-      castled[lane] |= bit(mirror(2));
-  }
-  destinations(theirs_all.once | one | two | castled);
-
-  if (own.castling_rooks) {
-    Lanes now = broadcast(0);
-    for (int lane = 0; lane < 4; ++lane) {
-      const Bitboard free = empty[lane];
-      if (!(kKingSidePath & ~free)) now[lane] |= bit(kKingSideRook);
-      if (!(kQueenSidePath & ~free)) now[lane] |= bit(kQueenSideRook);
-    }
-    may_castle(now & broadcast(own.castling_rooks));
-  }
-}
+constexpr int kFirstPrevious = 86;  // planes from here on are of the turn before
+// Planes that stand beside shares where those replace the others: what is constant, owned or remembered.
+constexpr int kBesideShares[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,  12,  13,  14, 15,
+                                 16, 17, 32, 33, 34, 35, 44, 69, 70, 79, 81, 100, 101, 102, 103};
 
 // Squares in at least two of the sets.
 Bitboard in_two(std::initializer_list<Bitboard> sets) {
@@ -343,28 +35,53 @@ Bitboard in_two(std::initializer_list<Bitboard> sets) {
   return twice;
 }
 
-}  // namespace
+// Squares where each feature holds in every state, and in some state.
+struct Joined {
+  Bitboard always[kFeatures], sometimes[kFeatures];
+};
 
-void Context::moved(const Outcome& outcome, const Bitboard (&seen)[kRemembered]) {
-  const bool passed = outcome.taken == kPass;
-  last_from = static_cast<std::int8_t>(passed ? kNoSquare : from_of(outcome.taken));
-  last_to = static_cast<std::int8_t>(passed ? kNoSquare : to_of(outcome.taken));
-  own_capture = static_cast<std::int8_t>(outcome.capture);
-  std::memcpy(previous, seen, sizeof previous);
+// Whether a binary plane is the AND of a feature, or its OR.
+constexpr bool is_and(int feature) {
+  switch (feature) {
+    case kOwnWithoutKing:
+    case kOwnWithoutPawns:
+    case kOpposingWithoutKing:
+    case kOpposingWithoutPawns:
+    case kSafeKing:
+    case kDestinations:
+    case kCastlingRights:
+    case kKingDiagonals:
+    case kKingLines:
+    case kQueenLines:
+    case kQueenDiagonals: return false;
+    default: return true;
+  }
+}
+constexpr bool is_or(int feature) { return feature < kOwnPawnsTwice; }
+
+// Only those that are planes.
+Joined join(const InfostateView& state, const OwnPieces& own) {
+  Lanes always[kFeatures], sometimes[kFeatures];
+  for (int f = 0; f < kFeatures; ++f) {
+    always[f] = broadcast(~Bitboard{0});
+    sometimes[f] = broadcast(0);
+  }
+  for (int i = 0; i < state.count; i += 4)
+    state_features(own, OpposingLanes(state.members, state.count, i), [&](int f, Lanes squares) {
+      if (is_and(f)) always[f] &= squares;
+      if (is_or(f)) sometimes[f] |= squares;
+    });
+  Joined joined;
+  for (int f = 0; f < kFeatures; ++f) {
+    joined.always[f] = always[f][0] & always[f][1] & always[f][2] & always[f][3];
+    joined.sometimes[f] = sometimes[f][0] | sometimes[f][1] | sometimes[f][2] | sometimes[f][3];
+  }
+  return joined;
 }
 
-void remembered_planes(const InfostateView& state, Bitboard (&planes)[kRemembered]) {
-  OpposingPlanes opposing;
-  for (int i = 0; i < state.count; i += 4) opposing.add(OpposingLanes(state.members, state.count, i));
-  opposing.write(planes);
-  write_context(*state.context, planes + 14);
-}
-
-void synopsis(const InfostateView& state, Bitboard (&planes)[kPlanes]) {
-  const OwnPieces own(*state.own);
-  Accumulators a;
-  for (int i = 0; i < state.count; i += 4) a.add(own, OpposingLanes(state.members, state.count, i));
-
+void write_planes(const InfostateView& state, const OwnPieces& own, const Joined& joined, Bitboards& planes) {
+  const auto& always = joined.always;
+  const auto& sometimes = joined.sometimes;
   constexpr Bitboard west = kFileA * 0x0F, south = 0x00000000FFFFFFFFULL;
   const Bitboard constants[10] = {~west,  west,   south,  ~south,       kRank1,
                                   kRank8, kFileA, kFileH, kDarkSquares, ~kDarkSquares};
@@ -374,61 +91,193 @@ void synopsis(const InfostateView& state, Bitboard (&planes)[kPlanes]) {
   const Bitboard kinds[6] = {own.kinds.pawns, own.kinds.knights, own.kinds.bishops,
                              own.kinds.rooks, own.kinds.queens,  own.kinds.king};
   std::memcpy(planes + 12, kinds, sizeof kinds);
-  a.opposing.write(planes + 18);
+  std::memcpy(planes + 18, always, kPlacements * sizeof *always);
+  std::memcpy(planes + 25, sometimes, kPlacements * sizeof *sometimes);
   write_context(*state.context, planes + 32);
 
-  const Bitboard pawns = a.own_pawns.always.get(), bishops = a.own_bishops.always.get(),
-                 rooks = a.own_rooks.always.get();
+  const Bitboard pawns = always[kOwnPawnCaptures], bishops = always[kOwnDiagonals], rooks = always[kOwnLines];
   planes[36] = pawns | own.knights_once | bishops | rooks | own.king;
-  planes[37] = a.own_any.always.get();
-  planes[38] = a.own_any.sometimes.get();
+  planes[37] = always[kOwnAttacks];
+  planes[38] = sometimes[kOwnAttacks];
   planes[39] = in_two({pawns, own.knights_once, bishops, rooks, own.king}) | own.knights_twice |
-               a.own_pawns_twice.get() | a.own_bishops_twice.get() | a.own_rooks_twice.get();
-  planes[40] = a.own_double.always.get();
-  planes[41] = a.own_double.sometimes.get();
+               always[kOwnPawnsTwice] | always[kOwnDiagonalsTwice] | always[kOwnLinesTwice];
+  planes[40] = always[kOwnDoubleAttacks];
+  planes[41] = sometimes[kOwnDoubleAttacks];
   planes[42] = pawns;
-  planes[43] = a.own_pawns.sometimes.get();
+  planes[43] = sometimes[kOwnPawnCaptures];
   planes[44] = own.knights_once;
   planes[45] = bishops;
-  planes[46] = a.own_bishops.sometimes.get();
+  planes[46] = sometimes[kOwnDiagonals];
   planes[47] = rooks;
-  planes[48] = a.own_rooks.sometimes.get();
-  planes[49] = a.own_without_king.get();
-  planes[50] = a.own_without_pawns.get();
+  planes[48] = sometimes[kOwnLines];
+  planes[49] = sometimes[kOwnWithoutKing];
+  planes[50] = sometimes[kOwnWithoutPawns];
 
-  const Both* const theirs[6] = {&a.their_any,     &a.their_double,  &a.their_pawns,
-                                 &a.their_knights, &a.their_bishops, &a.their_rooks};
   for (int i = 0; i < 6; ++i) {
-    planes[51 + 2 * i] = theirs[i]->always.get();
-    planes[52 + 2 * i] = theirs[i]->sometimes.get();
+    planes[51 + 2 * i] = always[kOpposingAttacks + i];
+    planes[52 + 2 * i] = sometimes[kOpposingAttacks + i];
   }
-  planes[63] = a.their_without_king.get();
-  planes[64] = a.their_without_pawns.get();
-  planes[65] = a.safe_king.get();
-  planes[66] = a.destinations.get();
-  planes[67] = a.castling_rights.get();
-  planes[68] = ~Bitboard{0};
-  for (int p = 0; p < 3; ++p) planes[68] &= ~(any_of(a.seen_sometimes[p]) & ~all_of(a.seen_always[p]));
+  planes[63] = sometimes[kOpposingWithoutKing];
+  planes[64] = sometimes[kOpposingWithoutPawns];
+  planes[65] = sometimes[kSafeKing];
+  planes[66] = sometimes[kDestinations];
+  planes[67] = sometimes[kCastlingRights];
+  planes[68] = 0;  // nobody there, own pieces aside, or always the same kind
+  for (int i = 0; i < kPlacements; ++i) planes[68] |= always[i];
 
   const Bitboard king = own.kinds.king;
   planes[69] = king ? kKingAttacks[first(king)] : 0;
   planes[70] = king ? kKnightAttacks[first(king)] : 0;
   planes[71] = planes[20] & planes[70];
   planes[72] = planes[27] & planes[70];
-  planes[73] = a.king_diagonals.get();
-  planes[74] = a.bishops_near_king.always.get();
-  planes[75] = a.bishops_near_king.sometimes.get();
-  planes[76] = a.king_lines.get();
-  planes[77] = a.rooks_near_king.always.get();
-  planes[78] = a.rooks_near_king.sometimes.get();
+  planes[73] = sometimes[kKingDiagonals];
+  planes[74] = always[kBishopsNearKing];
+  planes[75] = sometimes[kBishopsNearKing];
+  planes[76] = sometimes[kKingLines];
+  planes[77] = always[kRooksNearKing];
+  planes[78] = sometimes[kRooksNearKing];
   planes[79] = own.occupied;
   planes[80] = planes[18] & planes[11];
   planes[81] = own.castling_rooks;
-  planes[82] = a.may_castle.sometimes.get();
-  planes[83] = own.castling_rooks ? a.may_castle.always.get() : 0;
-  planes[84] = a.queen_lines.get();
-  planes[85] = a.queen_diagonals.get();
-  std::memcpy(planes + 86, state.context->previous, sizeof state.context->previous);
+  planes[82] = sometimes[kMayCastle];
+  planes[83] = always[kMayCastle];
+  planes[84] = sometimes[kQueenLines];
+  planes[85] = sometimes[kQueenDiagonals];
+  std::memcpy(planes + kFirstPrevious, state.context->previous.planes, sizeof state.context->previous.planes);
+}
+
+// Rows of the shares, counted from the first. Features come in their order; two rows are derived from others.
+enum ShareRow : int {
+  kCommonest = kKingDiagonals,
+  kKnightsNearKing,
+  kFeaturesGoOn,  // with kKingDiagonals
+  kPreviousShares = kFeaturesGoOn + kOwnPawnsTwice - kKingDiagonals,
+  kOwnKingHangs = kPreviousShares + kPlacements,
+  kOpposingKingHangs,
+  kOpposingMaterial,
+  kOwnMaterial,
+  kNumberOfStates,
+};
+static_assert(kNumberOfStates + 1 == kShares && kPlacements == kRememberedShares);
+
+constexpr int kMaterial[] = {1, 3, 3, 5, 9};  // P N B R Q
+constexpr int kMostMaterial = 39;             // at the start of a game
+
+// The mean material of `states` states whose sum is `material`.
+std::uint8_t material_byte(std::int64_t material, std::int64_t states) {
+  const std::int64_t most = kMostMaterial * states;
+  return static_cast<std::uint8_t>(std::min<std::int64_t>(255, (510 * material + most) / (2 * most)));
+}
+
+void fill(std::uint8_t (&plane)[64], std::uint8_t value) { std::memset(plane, value, sizeof plane); }
+
+// What is derived from the shares and from the sums of the features' counts over all squares.
+void write_derived(const InfostateView& state, const OwnPieces& own, const Bitboards& planes,
+                   const int (&totals)[kFeatures], ShareBytes& shares) {
+  std::memcpy(shares[kCommonest], shares[kNoOpposingPiece], sizeof shares[0]);
+  for (int f = kOpposingPawns; f <= kOpposingKing; ++f)
+    for (int s = 0; s < 64; ++s) shares[kCommonest][s] = std::max(shares[kCommonest][s], shares[f][s]);
+  fill(shares[kKnightsNearKing], 0);
+  for_each(planes[70], [&](Square s) { shares[kKnightsNearKing][s] = shares[kOpposingKnights][s]; });
+  std::memcpy(shares[kPreviousShares], state.context->previous.shares, sizeof state.context->previous.shares);
+
+  const int states = std::max(1, state.count);
+  fill(shares[kOwnKingHangs], own.kinds.king ? shares[kOpposingAttacks][first(own.kinds.king)] : 0);
+  fill(shares[kOpposingKingHangs], share_of(totals[kOpposingKing] - totals[kSafeKing], states));
+  const Bitboard kinds[] = {own.kinds.pawns, own.kinds.knights, own.kinds.bishops, own.kinds.rooks, own.kinds.queens};
+  std::int64_t theirs = 0, ours = 0;
+  for (int kind = 0; kind < 5; ++kind) {
+    theirs += std::int64_t{kMaterial[kind]} * totals[kOpposingPawns + kind];
+    ours += kMaterial[kind] * count(kinds[kind]);
+  }
+  fill(shares[kOpposingMaterial], material_byte(theirs, states));
+  fill(shares[kOwnMaterial], material_byte(ours, 1));
+  fill(shares[kNumberOfStates],
+       static_cast<std::uint8_t>(std::min(255L, std::lround(std::log2(states) * 255 / std::log2(kCountedAtOnce)))));
+}
+
+}  // namespace
+
+void Context::moved(const Outcome& outcome, const Remembered& seen) {
+  const bool passed = outcome.taken == kPass;
+  last_from = static_cast<std::int8_t>(passed ? kNoSquare : from_of(outcome.taken));
+  last_to = static_cast<std::int8_t>(passed ? kNoSquare : to_of(outcome.taken));
+  own_capture = static_cast<std::int8_t>(outcome.capture);
+  previous = seen;
+}
+
+Remembered remembered(const InfostateView& state) {
+  Remembered seen;
+  const auto placement = [](const OpposingLanes& lanes, const auto& use) { opposing_placement(lanes, use); };
+  count_features<kPlacements>(state.members, state.count, placement, [&](int kind, const auto& counts) {
+    seen.planes[kind] = counts.always();
+    seen.planes[kPlacements + kind] = counts.sometimes();
+    counts.write_shares(seen.shares[kind]);
+  });
+  write_context(*state.context, seen.planes + 2 * kPlacements);
+  return seen;
+}
+
+void synopsis(const InfostateView& state, Bitboards& planes) {
+  const OwnPieces own(*state.own);
+  write_planes(state, own, join(state, own), planes);
+}
+
+void graded_synopsis(const InfostateView& state, Bitboards& planes, ShareBytes& shares) {
+  const OwnPieces own(*state.own);
+  Joined joined;
+  int totals[kFeatures];
+  const auto features_of = [&](const OpposingLanes& lanes, const auto& use) { state_features(own, lanes, use); };
+  count_features<kFeatures>(state.members, state.count, features_of, [&](int f, const auto& counts) {
+    joined.always[f] = counts.always();
+    joined.sometimes[f] = counts.sometimes();
+    totals[f] = counts.total();
+    if (f < kOwnPawnsTwice) counts.write_shares(shares[f < kKingDiagonals ? f : f - kKingDiagonals + kFeaturesGoOn]);
+  });
+  write_planes(state, own, joined, planes);
+  write_derived(state, own, planes, totals, shares);
+}
+
+SynopsisSort synopsis_sort(const std::string& name) {
+  if (name == "binary") return SynopsisSort::kBinary;
+  if (name == "shares") return SynopsisSort::kShares;
+  if (name == "graded") return SynopsisSort::kGraded;
+  throw std::invalid_argument("there is no synopsis '" + name + "'; there are binary, shares and graded");
+}
+
+std::span<const int> binary_planes(SynopsisSort sort) {
+  static constexpr auto kAll = [] {
+    std::array<int, kPlanes> all{};
+    for (int p = 0; p < kPlanes; ++p) all[p] = p;
+    return all;
+  }();
+  if (sort == SynopsisSort::kShares) return kBesideShares;
+  return kAll;
+}
+
+int words_of(SynopsisSort sort) {
+  return static_cast<int>(binary_planes(sort).size() + (has_shares(sort) ? sizeof(ShareBytes) / 8 : 0));
+}
+
+void write_features(const InfostateView& state, SynopsisSort sort, std::uint64_t* words) {
+  Bitboards planes;
+  const std::span<const int> kept = binary_planes(sort);
+  if (has_shares(sort)) {
+    ShareBytes shares;
+    graded_synopsis(state, planes, shares);
+    std::memcpy(words + kept.size(), shares, sizeof shares);
+  } else {
+    synopsis(state, planes);
+  }
+  for (std::size_t i = 0; i < kept.size(); ++i) words[i] = planes[kept[i]];
+}
+
+void write_previous(const Context& context, SynopsisSort sort, std::uint64_t* words) {
+  const std::span<const int> kept = binary_planes(sort);
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (kept[i] >= kFirstPrevious) words[i] = context.previous.planes[kept[i] - kFirstPrevious];
+  if (has_shares(sort))
+    std::memcpy(words + kept.size() + 8 * kPreviousShares, context.previous.shares, sizeof context.previous.shares);
 }
 
 std::vector<Bitboard> synopses(const Infostates& states, std::span<const std::int64_t> rows,
@@ -436,9 +285,30 @@ std::vector<Bitboard> synopses(const Infostates& states, std::span<const std::in
   states.check_rows(rows);
   std::vector<Bitboard> out(rows.size() * kPlanes);
   for_each_row(static_cast<int>(rows.size()), [&](int i) {
-    auto& planes = *reinterpret_cast<Bitboard(*)[kPlanes]>(&out[static_cast<std::size_t>(i) * kPlanes]);
+    auto& planes = *reinterpret_cast<Bitboards*>(&out[static_cast<std::size_t>(i) * kPlanes]);
     synopsis(states.view(static_cast<int>(rows[i])), planes);
     for (int word = 0; word < 2; ++word) penumbra::for_each(leave_out[word], [&](int p) { planes[64 * word + p] = 0; });
+  });
+  return out;
+}
+
+std::vector<std::uint8_t> shares(const Infostates& states, std::span<const std::int64_t> rows) {
+  states.check_rows(rows);
+  std::vector<std::uint8_t> out(rows.size() * sizeof(ShareBytes));
+  for_each_row(static_cast<int>(rows.size()), [&](int i) {
+    Bitboards planes;
+    auto& bytes = *reinterpret_cast<ShareBytes*>(&out[static_cast<std::size_t>(i) * sizeof(ShareBytes)]);
+    graded_synopsis(states.view(static_cast<int>(rows[i])), planes, bytes);
+  });
+  return out;
+}
+
+std::vector<std::uint64_t> features(const Infostates& states, SynopsisSort sort, std::span<const std::int64_t> rows) {
+  states.check_rows(rows);
+  const std::size_t words = words_of(sort);
+  std::vector<std::uint64_t> out(rows.size() * words);
+  for_each_row(static_cast<int>(rows.size()), [&](int i) {
+    write_features(states.view(static_cast<int>(rows[i])), sort, &out[static_cast<std::size_t>(i) * words]);
   });
   return out;
 }

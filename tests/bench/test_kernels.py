@@ -52,7 +52,7 @@ def test_the_agreed_rows_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [*synopsis.run(0.01), *playouts.run(0.01), *examples.run(0.01)]
     assert core.threads() == before
     names = [row.name for row in rows]
-    assert {"synopsis.rate", "playouts.rate", "examples.rate", "playouts.threads.1"} <= set(names)
+    assert {"synopsis.rate", "synopsis.graded", "playouts.rate", "examples.rate", "playouts.threads.1"} <= set(names)
     assert len(set(names)) == len(names)
     assert all(row.value > 0 for row in rows)
     assert "cap 5,000" in rows[names.index("examples.rate")].note

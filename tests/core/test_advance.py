@@ -15,6 +15,7 @@ import pytest
 
 from penumbra import core
 from tests.oracles.infostate import Outcome, advance, context_of_mover, context_of_other
+from tests.oracles.shares import previous_shares
 from tests.oracles.state_set import State, board_of, state_of, taken_moves, takes_king
 from tests.oracles.synopsis import MOVE, SENSE, Context, synopsis
 from tests.oracles.views import PASS, action_of_move, viewer_capture
@@ -53,8 +54,11 @@ def contexts_after(step: Step, outcome: Outcome) -> tuple[Context, Context]:
     actor, other = step.context[step.actor], step.context[not step.actor]
     if step.kind == SENSE:
         return actor, other
-    planes = synopsis(step.actor, MOVE, step.actor_boards(), actor)
-    return context_of_mover(actor, outcome, planes, step.actor), context_of_other(other, outcome, not step.actor)
+    planes, seen = (
+        synopsis(step.actor, MOVE, step.actor_boards(), actor),
+        previous_shares(step.actor, step.actor_boards()),
+    )
+    return context_of_mover(actor, outcome, planes, seen, step.actor), context_of_other(other, outcome, not step.actor)
 
 
 def kind_of(step: Step, outcome: Outcome) -> str:

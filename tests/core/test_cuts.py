@@ -142,6 +142,7 @@ def test_memories_do_not_depend_on_the_cut() -> None:
     cut = core.advance(actor, other, actions(1, PASS), 3, 3)
     for before, after in zip(whole[:2], cut[:2], strict=True):
         assert np.array_equal(before.context(0).previous, after.context(0).previous)
+        assert np.array_equal(before.context(0).previous_shares, after.context(0).previous_shares)
 
 
 def keys_of(result: tuple[core.Infostates, core.Infostates, NDArray[np.uint8]]) -> NDArray[np.uint64]:

@@ -75,12 +75,12 @@ def test_the_other_thinks_of_every_promotion() -> None:
 def test_memories() -> None:
     truth = state_of(chess.Board("7k/8/8/3pP3/8/8/8/7K w - d6 0 1"))
     outcome = advance([truth], [truth], truth, action("e5d6"))
-    planes = list(range(104))
-    mover = context_of_mover(Context(last_opposing_capture=3), outcome, planes, chess.WHITE)
-    assert mover == Context(chess.E5, chess.D6, chess.D5, 3, tuple(range(18, 36)))
+    planes, shares = list(range(104)), [bytes([i]) * 64 for i in range(46)]
+    mover = context_of_mover(Context(last_opposing_capture=3), outcome, planes, shares, chess.WHITE)
+    assert mover == Context(chess.E5, chess.D6, chess.D5, 3, tuple(range(18, 36)), tuple(shares[:7]))
     other = context_of_other(Context(1, 2, 3, 4), outcome, chess.BLACK)
     assert other == Context(1, 2, 3, chess.D4)  # d5 as Black numbers it
-    passed = context_of_mover(mover, advance([truth], [truth], truth, PASS), planes, chess.WHITE)
+    passed = context_of_mover(mover, advance([truth], [truth], truth, PASS), planes, shares, chess.WHITE)
     assert (passed.last_from, passed.last_to, passed.last_own_capture) == (None, None, None)
 
 

@@ -73,8 +73,10 @@ def test_arrays_are_copies() -> None:
     rows = actors(some_steps()[:3])
     rows.counts[:] = 99
     rows.context(0).previous[:] = 7
+    rows.context(0).previous_shares[:] = 7
     assert 99 not in rows.counts
     assert 7 not in rows.context(0).previous
+    assert 7 not in rows.context(0).previous_shares
 
 
 def test_keys_depend_on_the_set_the_player_and_the_step_alone() -> None:
@@ -91,6 +93,7 @@ def test_keys_depend_on_the_set_the_player_and_the_step_alone() -> None:
     assert key(fens[1:]) != base
     assert key(fens, MOVE) != base
     remembers = [Context(), Context(12, 28), Context(28, 12), Context(None, None, 12, 28), Context(previous=(1,) * 18)]
+    remembers.append(Context(previous_shares=(bytes(64),) * 6 + (bytes(63) + b"\1",)))
     assert {key(fens, context=context) for context in remembers} == {base}
     assert len({key(fens, context=context, with_context=True) for context in remembers}) == len(remembers)
 

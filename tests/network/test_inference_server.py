@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -29,13 +30,21 @@ from penumbra.network.inference_server import (
 from penumbra.network.loading import loader, network_evaluator, policy_evaluator
 from penumbra.network.weights import LITE, WeightsError
 from tests.support.command_line import penumbra
+from tests.support.small_networks import some_weights
 
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
+    """A server of the usual network."""
+    with running_in_a_thread(tmp_path / "socket", None) as address:
+        yield address
+
+
+@contextmanager
+def running_in_a_thread(path: Path, given: str | None) -> Iterator[str]:
     """A server in a thread, on the CPU."""
     stop = threading.Event()
-    server = InferenceServer(tmp_path / "socket", loader(None, "cpu", 1))
+    server = InferenceServer(path, loader(given, "cpu", 1))
     thread = threading.Thread(target=server.serve, args=(stop.is_set,))
     thread.start()
     yield server.address
@@ -161,6 +170,32 @@ def test_other_weights_can_be_loaded(address: str, tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="there are no weights"):
         load_at(address, tmp_path / "missing.safetensors")
     assert "Top" in headsets_at(address)
+
+
+def test_a_server_keeps_to_one_sort_of_synopsis(address: str, tmp_path: Path) -> None:
+    """Its players make synopses of the sort that its network reads."""
+    _, particles = middle_game(2)
+    evaluator = RemoteEvaluator(address, "Top", "Top")
+    assert evaluator.synopsis == "binary"
+    with pytest.raises(WeightsError, match="the network reads binary synopses and was given graded ones"):
+        evaluator.evaluate(particles.features("graded"), Legal(*particles.legal()), False)
+    weights.save(some_weights(synopsis="graded"), tmp_path / "graded.safetensors")
+    with pytest.raises(
+        WeightsError, match=r"graded.safetensors: reads graded synopses, and the players of this server"
+    ):
+        load_at(address, tmp_path / "graded.safetensors")
+    assert len(evaluator.evaluate(*question(2), False)[1]) == 2
+
+
+def test_a_server_of_a_graded_network(tmp_path: Path) -> None:
+    weights.save(some_weights(synopsis="graded"), tmp_path / "graded.safetensors")
+    with running_in_a_thread(tmp_path / "socket", str(tmp_path / "graded.safetensors")) as address:
+        evaluator = RemoteEvaluator(address, "Top", "Trout")
+        assert evaluator.synopsis == "graded"
+        _, particles = middle_game(3)
+        asked = particles.features("graded"), Legal(*particles.legal())
+        expected = policy_evaluator(str(tmp_path / "graded.safetensors"), "cpu", "Top").evaluate(*asked, False)
+        np.testing.assert_allclose(evaluator.evaluate(*asked, False)[0], expected[0], atol=1e-4)
 
 
 def test_an_address_in_use_is_refused(address: str, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast, get_args
+
 import numpy as np
 import onnxruntime
 import pytest
@@ -9,35 +11,50 @@ import torch
 
 from penumbra.bench.search import middle_game
 from penumbra.dsmcp.domain import Legal
+from penumbra.network.cache import CachedEvaluator
 from penumbra.network.model import Norm, from_weights
 from penumbra.network.model import unpack as unpack_with_torch
-from penumbra.network.onnx_evaluator import OnnxEvaluator, softmax, unpack
+from penumbra.network.onnx_evaluator import OnnxEvaluator, softmax
 from penumbra.network.onnx_graph import build
 from penumbra.network.torch_evaluator import TorchEvaluator
 from penumbra.network.weights import Weights
+from penumbra.rbc.synopsis import LAYOUTS, Synopsis, unpack
 from tests.support.small_networks import some_weights
 
 ROWS = 17
 
 
+@pytest.fixture(scope="module", params=get_args(Synopsis))
+def synopsis(request: pytest.FixtureRequest) -> Synopsis:
+    return cast(Synopsis, request.param)
+
+
 @pytest.fixture(scope="module")
-def rows() -> tuple[np.ndarray, Legal]:
+def rows(synopsis: Synopsis) -> tuple[np.ndarray, Legal]:
     _, particles = middle_game(ROWS)
-    return particles.synopsis(), Legal(*particles.legal())
+    return particles.features(synopsis), Legal(*particles.legal())
 
 
-def test_bits_unpack_to_the_same_squares(rows: tuple[np.ndarray, Legal]) -> None:
+def test_features_unpack_to_the_same_squares(rows: tuple[np.ndarray, Legal], synopsis: Synopsis) -> None:
     features, _ = rows
+    layout = LAYOUTS[synopsis]
     ours = unpack(features)
     theirs = unpack_with_torch(torch.from_numpy(features.view(np.int64)), torch.float32).numpy()
-    assert np.array_equal(ours, theirs)
+    assert ours.shape == (ROWS, len(layout.planes), 8, 8) and ours.dtype == np.uint8
+    assert np.allclose(ours / layout.largest, theirs, atol=1e-6)
     row, plane, square = 3, 12, 42
-    assert ours[row, plane, square // 8, square % 8] == (int(features[row, plane]) >> square) & 1
+    bit = (int(features[row, plane]) >> square) & 1
+    assert ours[row, plane, square // 8, square % 8] == bit * layout.largest
+    _, particles = middle_game(ROWS)
+    shares = particles.shares().reshape(ROWS, -1, 8, 8)
+    assert synopsis == "binary" or np.array_equal(ours[:, layout.bits :], shares)
 
 
 @pytest.mark.parametrize("opponent", [False, True])
-def test_evaluators_agree_with_the_plain_network(rows: tuple[np.ndarray, Legal], opponent: bool) -> None:
-    given = some_weights()
+def test_evaluators_agree_with_the_plain_network(
+    rows: tuple[np.ndarray, Legal], synopsis: Synopsis, opponent: bool
+) -> None:
+    given = some_weights(synopsis=synopsis)
     features, legal = rows
     network = from_weights(given)
     with torch.no_grad():
@@ -55,6 +72,17 @@ def test_evaluators_agree_with_the_plain_network(rows: tuple[np.ndarray, Legal],
         assert np.abs(priors - expected).max() < 1e-5
         assert np.abs(worth - values).max() < 1e-5
     assert np.abs(expected - softmax(logits, legal)).max() < 1e-6
+
+
+def test_the_sort_of_synopsis_is_that_of_the_weights(rows: tuple[np.ndarray, Legal], synopsis: Synopsis) -> None:
+    """Features of another sort are one line, whichever evaluator is asked, the cache before it or not."""
+    other: Synopsis = "binary" if synopsis != "binary" else "graded"
+    given = some_weights(synopsis=other)
+    onnx = OnnxEvaluator(given, threads=1)
+    for evaluator in (onnx, CachedEvaluator(onnx), TorchEvaluator(from_weights(given), "cpu")):
+        assert evaluator.synopsis == other
+        with pytest.raises(ValueError, match=f"^the network reads {other} synopses and was given {synopsis} ones$"):
+            evaluator.evaluate(*rows, False)
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:

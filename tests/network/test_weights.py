@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save_file
 
 from penumbra.network import loading, weights
 from penumbra.network.model import from_weights
 from penumbra.network.onnx_graph import build
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError
+from penumbra.rbc.synopsis import Synopsis
 from tests.support.full_disk import full_disk
 from tests.support.small_networks import some_weights
 
@@ -79,6 +83,32 @@ def test_weights_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     if not torch.cuda.is_available():
         with pytest.raises(WeightsError, match="no CUDA device"):
             loading.network_evaluator(None, "cuda", "Top")
+
+
+@pytest.mark.parametrize("synopsis", get_args(Synopsis))
+def test_the_sort_of_synopsis_comes_back(tmp_path: Path, synopsis: Synopsis) -> None:
+    path = tmp_path / "w.safetensors"
+    given = some_weights(synopsis=synopsis)
+    weights.save(given, path)
+    assert weights.load(path).architecture == given.architecture
+    whole = path.read_bytes()
+    for wrong in set(get_args(Synopsis)) - {synopsis}:
+        tensors = dict(given.tensors)
+        weights.save(Weights(replace(given.architecture, synopsis=wrong), tensors, {}), path)
+        with pytest.raises(WeightsError, match=r"does not fit its own header: tower\.0\.first\.weight is"):
+            weights.load(path)
+    path.write_bytes(whole.replace(f'"{synopsis}"'.encode(), f'"{synopsis[::-1]}"'.encode()))
+    with pytest.raises(WeightsError, match=f"not weights of this version .* of a {synopsis[::-1]} synopsis"):
+        weights.load(path)
+
+
+def test_weights_that_do_not_name_a_synopsis_read_binary_ones(tmp_path: Path) -> None:
+    path = tmp_path / "w.safetensors"
+    given = some_weights()
+    header = {"format": weights.FORMAT, "planes": "104", "headsets": json.dumps(given.architecture.headsets)}
+    header["architecture"] = json.dumps({"n_width": 12, "n_depth": 2})
+    save_file({name: np.ascontiguousarray(tensor) for name, tensor in given.tensors.items()}, path, header)
+    assert weights.load(path).architecture == given.architecture
 
 
 def test_shipped_weights_say_what_they_are() -> None:

@@ -77,8 +77,10 @@ def listed_actions(board: chess.Board) -> set[int]:
     return {action_of_move(move, board.turn) for move in moves}
 
 
-def context_of_mover(context: Context, outcome: Outcome, planes: Sequence[int], player: chess.Color) -> Context:
-    """The mover's memory after its move; `planes` is its synopsis at that move step, before the move."""
+def context_of_mover(
+    context: Context, outcome: Outcome, planes: Sequence[int], shares: Sequence[bytes], player: chess.Color
+) -> Context:
+    """The mover's memory after its move; `planes` and `shares` are its synopsis at that move step, before the move."""
     taken = outcome.taken
     return replace(
         context,
@@ -86,6 +88,7 @@ def context_of_mover(context: Context, outcome: Outcome, planes: Sequence[int], 
         last_to=None if taken is None else viewer_square(taken.to_square, player),
         last_own_capture=viewer_capture(outcome.capture, player),
         previous=tuple(planes[18:36]),
+        previous_shares=tuple(shares[:7]),
     )
 
 

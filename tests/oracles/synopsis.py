@@ -33,13 +33,17 @@ Attacks = dict[chess.PieceType, list[Mask]]  # one mask per attacking piece, by 
 
 @dataclass(frozen=True)
 class Context:
-    """What a player remembers beside its states, in its own viewer squares; `previous` holds planes 18..35."""
+    """What a player remembers beside its states, in its own viewer squares.
+
+    `previous` holds planes 18..35 of the turn before, `previous_shares` its planes 104..110, a byte for each square.
+    """
 
     last_from: int | None = None
     last_to: int | None = None
     last_own_capture: int | None = None
     last_opposing_capture: int | None = None
     previous: tuple[Mask, ...] = (0,) * 18
+    previous_shares: tuple[bytes, ...] = (bytes(64),) * 7
 
 
 def bit(square: int | None) -> Mask:
@@ -170,12 +174,17 @@ def opposing_reach(kind: chess.PieceType) -> Feature:
     return lambda v: union(v.opposing_attacks[kind])
 
 
-def synopsis(player: chess.Color, step: int, boards: Iterable[chess.Board], context: Context) -> list[Mask]:
-    """The 104 planes of the information state of `player`, who is to act, over `boards`, which share its pieces."""
+def views_of(player: chess.Color, boards: Iterable[chess.Board]) -> list[View]:
     views = [View(board, player) for board in boards]
     known = {(v.own, *(v.pieces(kind, OWN) for kind in KINDS), v.rights & chess.BB_RANK_1) for v in views}
     if len(known) != 1:
         raise ValueError("an information state needs at least one state, and the same own pieces and rights in all")
+    return views
+
+
+def synopsis(player: chess.Color, step: int, boards: Iterable[chess.Board], context: Context) -> list[Mask]:
+    """The 104 planes of the information state of `player`, who is to act, over `boards`, which share its pieces."""
+    views = views_of(player, boards)
 
     def every(feature: Feature) -> Mask:
         return intersection(map(feature, views))
@@ -272,22 +281,26 @@ def opposing_attack_planes(every: Over, some: Over) -> dict[int, Mask]:
     return planes
 
 
+def opposing_bishops_on_rays(view: View) -> Mask:
+    """The opposing bishops and queens on the diagonal rays of the own king."""
+    sliders = view.pieces(chess.BISHOP, OPPOSING) | view.pieces(chess.QUEEN, OPPOSING)
+    return sliders & view.rays(chess.KING, diagonals)
+
+
+def opposing_rooks_on_rays(view: View) -> Mask:
+    """The opposing rooks and queens on the rays of the own king along rank and file."""
+    sliders = view.pieces(chess.ROOK, OPPOSING) | view.pieces(chess.QUEEN, OPPOSING)
+    return sliders & view.rays(chess.KING, lines)
+
+
 def king_planes(every: Over, some: Over, planes: dict[int, Mask]) -> dict[int, Mask]:
-    def bishops(view: View) -> Mask:
-        sliders = view.pieces(chess.BISHOP, OPPOSING) | view.pieces(chess.QUEEN, OPPOSING)
-        return sliders & view.rays(chess.KING, diagonals)
-
-    def rooks(view: View) -> Mask:
-        sliders = view.pieces(chess.ROOK, OPPOSING) | view.pieces(chess.QUEEN, OPPOSING)
-        return sliders & view.rays(chess.KING, lines)
-
     return {
         71: planes[20] & planes[70],
         72: planes[27] & planes[70],
         73: some(lambda v: v.rays(chess.KING, diagonals)),
-        74: every(bishops),
-        75: some(bishops),
+        74: every(opposing_bishops_on_rays),
+        75: some(opposing_bishops_on_rays),
         76: some(lambda v: v.rays(chess.KING, lines)),
-        77: every(rooks),
-        78: some(rooks),
+        77: every(opposing_rooks_on_rays),
+        78: some(opposing_rooks_on_rays),
     }

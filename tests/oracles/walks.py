@@ -8,6 +8,7 @@ import chess
 
 from tests.oracles.infostate import advance, context_of_mover, context_of_other
 from tests.oracles.positions import random_request
+from tests.oracles.shares import previous_shares
 from tests.oracles.state_set import State, board_of, state_of
 from tests.oracles.synopsis import MOVE, SENSE, Context, synopsis
 from tests.oracles.views import action_of_move
@@ -50,7 +51,8 @@ def walk(rng: random.Random, start: chess.Board, plies: int, limit: int) -> Iter
         yield step
         outcome = advance(states[actor], states[other], truth, action)
         planes = synopsis(actor, MOVE, step.actor_boards(), context[actor])
-        context[actor] = context_of_mover(context[actor], outcome, planes, actor)
+        seen = previous_shares(actor, step.actor_boards())
+        context[actor] = context_of_mover(context[actor], outcome, planes, seen, actor)
         context[other] = context_of_other(context[other], outcome, other)
         truth = outcome.truth
         states[actor] = cut(outcome.actor, truth, limit, rng)

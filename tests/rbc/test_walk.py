@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 
 from penumbra.arena.game_loop import play_strictly
-from penumbra.core import MOVE, SENSE, START_FEN, Game, GameRecord, StateSet
+from penumbra.core import MOVE, SENSE, START_FEN, Game, GameRecord, Infostates, StateSet
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import PASS_CODE, code_to_uci, uci_to_code, view, view_code
@@ -187,6 +188,24 @@ def test_situations_trackers_and_sets_follow_observations_alike(number: int) -> 
             truth = " ".join([*step.after.fen().split()[:4], "0", "1"])
             assert truth in states
             assert x.kind == (MOVE if step.kind == SENSE else SENSE)
+
+
+def test_a_situation_remembers_the_planes_before_its_own_move() -> None:
+    compared = 0
+    for color in (True, False):
+        x = rbc.start(color)[0]
+        for step in walk(real_records()[0]):
+            for observation in step.told if step.color == color else ():
+                before = x
+                x = rbc.observed(x, observation)
+                if not isinstance(observation, Moved):
+                    assert np.array_equal(x.context.previous_shares, before.context.previous_shares)
+                elif len(before.states) <= 128:
+                    drawn = Infostates.draw(before.states, 1, MOVE, 128, before.context)
+                    assert np.array_equal(x.context.previous, drawn.synopsis()[0, 18:36])
+                    assert np.array_equal(x.context.previous_shares, drawn.shares()[0, :7])
+                    compared += 1
+    assert compared > 5
 
 
 def test_the_notice_before_the_first_turn_changes_no_situation() -> None:

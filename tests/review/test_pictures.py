@@ -11,10 +11,10 @@ from matplotlib.image import imread
 from penumbra.core import MOVE, SENSE, Infostates
 from penumbra.interop.history import read_record
 from penumbra.rbc.actions import parse_square
-from penumbra.rbc.synopsis import PLANES
+from penumbra.rbc.synopsis import LAYOUTS, PLANES
 from penumbra.review.pictures.board import _shape
 from penumbra.review.pictures.moments import find_moment
-from penumbra.review.pictures.planes import COLORS, COLUMNS, ROWS, SORTS
+from penumbra.review.pictures.planes import COLORS, COLUMNS, ROWS, SORTS, _blend
 from penumbra.review.pictures.situation import _shares
 from penumbra.training.examples import ExampleSettings, make_examples
 from tests.support import DATA, ROOT
@@ -91,6 +91,19 @@ def test_the_papers_example_is_drawn_as_in_the_documents(command: str, tmp_path:
     drawn, kept = imread(out), imread(DOCUMENTS / f"paper-{command}.png")
     assert drawn.shape == kept.shape
     assert np.abs(drawn[..., :3] - kept[..., :3]).mean() < 0.01
+
+
+def test_shares_are_drawn_too(tmp_path: Path) -> None:
+    """A board for each plane of the layout, and darker squares for larger shares."""
+    assert _blend("#eceef0", "#a3314f", 0.0) == "#eceef0" and _blend("#eceef0", "#a3314f", 1.0) == "#a3314f"
+    reds = [int(_blend("#eceef0", "#a3314f", value)[3:5], 16) for value in (0.0, 1 / 255, 0.5, 1.0)]
+    assert reds == sorted(reds, reverse=True) and reds[0] - reds[1] > 20
+    out = tmp_path / "shares.png"
+    answer = penumbra("planes", PAPER_GAME, "--turn", "5", "--synopsis", "shares", "--out", out)
+    assert answer.returncode == 0, answer.stderr
+    rows = -(-len(LAYOUTS["shares"].planes) // COLUMNS)
+    height, usual = len(imread(out)), len(imread(DOCUMENTS / "paper-planes.png"))
+    assert height / usual == pytest.approx((1.84 * rows + 0.9) / (1.84 * ROWS + 0.9), abs=0.01)
 
 
 @pytest.mark.parametrize("command", ["planes", "situation"])

@@ -18,6 +18,7 @@ def core_context(context: Context) -> core.Context:
         context.last_own_capture,
         context.last_opposing_capture,
         np.array(context.previous, dtype=np.uint64),
+        np.frombuffer(b"".join(context.previous_shares), np.uint8).reshape(7, 64),
     )
 
 
@@ -52,6 +53,7 @@ def context_of(batch: core.Infostates, row: int) -> Context:
         context.own_capture,
         context.opposing_capture,
         tuple(int(plane) for plane in context.previous),
+        tuple(plane.tobytes() for plane in context.previous_shares),
     )
 
 

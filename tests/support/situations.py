@@ -20,6 +20,7 @@ from penumbra.interop.history import history_to_record
 from penumbra.rbc.actions import parse_action
 from tests.oracles.infostate import advance, context_of_mover, context_of_other, listed_actions
 from tests.oracles.positions import random_placement, random_walk
+from tests.oracles.shares import previous_shares, shares
 from tests.oracles.state_set import state_of
 from tests.oracles.synopsis import MOVE, SENSE, Context, synopsis
 from tests.oracles.views import PASS, move_code, viewer_capture, viewer_square, window_contents
@@ -60,7 +61,8 @@ def scripted_steps(start: chess.Board, words: str, limit: int) -> Iterator[Step]
         outcome = advance(states[actor], states[other], truth, action)
         if step.kind == MOVE:
             planes = synopsis(actor, MOVE, step.actor_boards(), context[actor])
-            context[actor] = context_of_mover(context[actor], outcome, planes, actor)
+            seen = previous_shares(actor, step.actor_boards())
+            context[actor] = context_of_mover(context[actor], outcome, planes, seen, actor)
             context[other] = context_of_other(context[other], outcome, other)
         truth = outcome.truth
         states[actor] = cut(outcome.actor, truth, limit, rng)
@@ -157,16 +159,22 @@ class Known:
         """The oracle's synopsis."""
         return synopsis(self.player, self.kind, map(chess.Board, self.fens), self.context)
 
+    def shares(self) -> list[bytes]:
+        """The oracle's shares."""
+        return shares(self.player, self.kind, map(chess.Board, self.fens), self.context)
+
 
 def known(game: dict[str, Any], size: int, seed: int) -> Iterator[Known]:
     """The information states of a recorded game, each over at most `size` states drawn anew, with a whole memory."""
-    previous: dict[chess.Color, tuple[int, ...]] = dict.fromkeys(chess.COLORS, (0,) * 18)
+    previous: dict[chess.Color, tuple[int, ...]] = dict.fromkeys(chess.COLORS, Context().previous)
+    seen: dict[chess.Color, tuple[bytes, ...]] = dict.fromkeys(chess.COLORS, Context().previous_shares)
     for moment in moments(game):
-        context = replace(moment.context, previous=previous[moment.player])
+        context = replace(moment.context, previous=previous[moment.player], previous_shares=seen[moment.player])
         state = Known(moment.player, moment.kind, moment.states.sample(size, seed).fens(), context)
         yield state
         if moment.kind == MOVE:
             previous[moment.player] = tuple(state.planes()[18:36])
+            seen[moment.player] = previous_shares(moment.player, map(chess.Board, state.fens))
 
 
 def rows_of(states: Sequence[Known], limit: int = 128) -> core.Infostates:

@@ -19,6 +19,7 @@ RECIPE = """
 [network]
 n_width = 8
 n_depth = 2
+synopsis = "{synopsis}"
 [training]
 optimizer = "adamw"
 learning_rate = 0.003
@@ -54,7 +55,7 @@ def make_archive(path: Path, games: int = 40) -> Path:
     return path
 
 
-def write_recipe(folder: Path, steps: int = 6) -> Path:
+def write_recipe(folder: Path, steps: int = 6, synopsis: str = "binary") -> Path:
     path = folder / "tiny.toml"
-    path.write_text(RECIPE.format(steps=steps))
+    path.write_text(RECIPE.format(steps=steps, synopsis=synopsis))
     return path

@@ -13,6 +13,7 @@ from penumbra import core
 from penumbra.core import Game, GameRecord
 from penumbra.games.archive import is_validation
 from penumbra.rbc.actions import PASS, parse_action, parse_square
+from penumbra.rbc.synopsis import LAYOUTS
 from penumbra.training.examples import (
     Examples,
     ExampleSettings,
@@ -144,6 +145,27 @@ def test_each_draw_remembers_its_own_previous_turn() -> None:
         assert planes[86:].tolist() == last.get(key, [0] * 18)
         if planes[10]:
             last[key] = planes[18:36].tolist()
+
+
+def test_sorts_of_synopses_show_the_same_draws() -> None:
+    """And each draw of a graded one remembers the shares of its own previous turn."""
+    settings = ExampleSettings(ell=5, multiplicity=2, seed=4)
+    binary, shares, graded = (
+        make_examples(real_records(), replace(settings, synopsis=sort)) for sort in ("binary", "shares", "graded")
+    )
+    layout = LAYOUTS["shares"]
+    kept = [plane.number for plane in layout.planes[: layout.bits]]
+    assert np.array_equal(graded.synopses[:, :104], binary.synopses)
+    assert np.array_equal(shares.synopses[:, : layout.bits], binary.synopses[:, kept])
+    assert np.array_equal(shares.synopses[:, layout.bits :], graded.synopses[:, 104:])
+    last: dict[tuple[int, bool, int], bytes] = {}
+    for row, words in enumerate(graded.synopses):
+        found = words[104:].tobytes()
+        assert found[: 7 * 64] != bytes(7 * 64)
+        key = int(graded.games[row]), bool(graded.players[row]), row % 2
+        assert found[34 * 64 : 41 * 64] == last.get(key, bytes(7 * 64))
+        if words[10]:
+            last[key] = found[: 7 * 64]
 
 
 def test_the_seed_decides_and_the_threads_do_not(restore_threads: None) -> None:

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import torch
 
-from penumbra.network.architecture import PLANES, Architecture
+from penumbra.network.architecture import Architecture
 from penumbra.network.model import Network, unpack
+from penumbra.rbc.synopsis import LAYOUTS
 from penumbra.training import saliency
 from penumbra.training.data import Batch, Table, top_players
 from penumbra.training.examples import split
@@ -25,6 +26,8 @@ from penumbra.training.trainer import Trainer
 from tests.support.training_games import records, write_recipe
 
 WEIGHTS = LossWeights(policy=1.0, value=0.7, soon=0.2, pieces=0.1)
+
+PLANES = len(LAYOUTS["binary"].planes)
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from penumbra.dsmcp.domain import Features, Floats, Legal
 from penumbra.games.archive import Archive
 from penumbra.games.verification import verify
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
+from penumbra.rbc.synopsis import Synopsis
 from penumbra.training.examples import ExampleSettings, make_examples
 from penumbra.training.selfplay import SelfPlay, choose, draw, play
 
@@ -44,9 +45,10 @@ def test_games_do_not_depend_on_their_neighbours_or_threads(restore_threads: Non
     assert random_games(9, 4) == together
 
 
-def test_rows_show_what_the_replayer_of_examples_shows() -> None:
+@pytest.mark.parametrize("synopsis", ["binary", "graded"])
+def test_rows_show_what_the_replayer_of_examples_shows(synopsis: Synopsis) -> None:
     """Where nothing is cut, the synopses seen while playing are those of the examples made from the record."""
-    batch = GameBatch(4, 4, WHOLE, WHOLE, 1, 8, False)
+    batch = GameBatch(4, 4, WHOLE, WHOLE, 1, 8, False, synopsis)
     rng = np.random.default_rng(5)
     seen: dict[int, list[np.ndarray]] = {number: [] for number in range(4)}
     records: dict[int, GameRecord] = {}
@@ -58,7 +60,7 @@ def test_rows_show_what_the_replayer_of_examples_shows() -> None:
         batch.act(np.array([rng.choice(actions[a:b]) for a, b in pairwise(offsets)], np.int32))
         records |= dict(batch.take_finished())
     for number, record in records.items():
-        examples = make_examples([record], ExampleSettings(ell=WHOLE, cap=WHOLE))
+        examples = make_examples([record], ExampleSettings(ell=WHOLE, cap=WHOLE, synopsis=synopsis))
         assert not examples.cut.any()
         assert np.array_equal(np.stack(seen[number]), examples.synopses)
 

@@ -319,7 +319,16 @@ def test_gradients_are_averaged_over_processes(tmp_path: Path) -> None:
 
 def test_bad_input_to_train_is_one_line(tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path)
+    (tmp_path / "graded").mkdir()
+    graded = write_recipe(tmp_path / "graded", synopsis="graded")
+    (tmp_path / "grey").mkdir()
+    grey = write_recipe(tmp_path / "grey", synopsis="grey")
     for arguments, message in (
+        (("train", str(recipe), str(graded), "--archive", "x", "--out", "y"), "read different synopses"),
+        (
+            ("train", str(grey), "--archive", "x", "--out", "y"),
+            "synopsis = 'grey': it is one of binary, shares, graded",
+        ),
         (("train", str(tmp_path / "none.toml"), "--archive", "x", "--out", "y"), "there is no such file"),
         (("train", str(recipe), "--archive", str(tmp_path / "none.db"), "--out", "y"), "none.db"),
         (("train", str(recipe), "--archive", str(recipe), "--out", "y", "--device", "cuda"), "no CUDA device"),

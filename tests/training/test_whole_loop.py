@@ -13,10 +13,11 @@ from penumbra.core import Game
 from penumbra.dsmcp.domain import Legal
 from penumbra.network import weights
 from penumbra.network.model import from_weights
-from penumbra.network.onnx_evaluator import OnnxEvaluator, softmax, unpack
+from penumbra.network.onnx_evaluator import OnnxEvaluator, softmax
 from penumbra.network.torch_evaluator import TorchEvaluator
 from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
+from penumbra.rbc.synopsis import unpack
 from tests.support.command_line import penumbra
 from tests.support.training_games import make_archive, write_recipe
 

@@ -17,10 +17,11 @@ from penumbra.bench.search import middle_game
 from penumbra.core import threads
 from penumbra.dsmcp.domain import Evaluator, Legal
 from penumbra.network import weights
-from penumbra.network.architecture import PLANES, Architecture
+from penumbra.network.architecture import Architecture
 from penumbra.network.onnx_evaluator import OnnxEvaluator
 from penumbra.network.quantization import calibration, int8_evaluator
 from penumbra.network.quantization.rounding import ranges_of
+from penumbra.rbc.synopsis import synopsis_read_by
 
 BATCH = 256
 OTHERS = (1, 64)  # batches that are measured as well
@@ -29,7 +30,8 @@ SIDE = 1024  # of the matrices
 
 
 def run(seconds: float) -> list[Row]:
-    """`network.lite` and `network.full` as they play here, at batch 256 and smaller ones; then all other ways."""
+    """`network.lite` and `network.full` as they play here, at batch 256 and smaller ones; then all other ways, and the
+    same networks reading graded synopses."""
     rows = []
     limit = rate(_product(), seconds)
     for name, path in (("lite", weights.LITE), ("full", weights.FULL)):
@@ -48,7 +50,24 @@ def run(seconds: float) -> list[Row]:
                 )
                 row = Row(called, speed, "evaluations/s", note=note)
                 rows.append(row if way == PLAIN else replace(row, peer=PLAIN, peer_value=speeds[PLAIN]))
+        way, binary = next(iter(evaluators.items()))
+        graded = _evaluators(with_shares(given))[way]
+        peer, speed = (_speed(evaluator, BATCH, seconds) for evaluator in (binary, graded))
+        note = f"{way}, batch {BATCH}, {threads()} threads; the peer reads binary synopses, measured just before"
+        rows.append(Row(f"network.{name}.graded", speed, "evaluations/s", "binary", peer, note))
     return rows
+
+
+def with_shares(given: weights.Weights) -> weights.Weights:
+    """The same network with inputs for shares as well, whose weights are 0: it is as fast as one that uses them."""
+    architecture = replace(given.architecture, synopsis="graded")
+    more = architecture.planes - given.architecture.planes
+    first = ("tower.0.first.weight", "tower.0.shortcut.weight")
+    tensors = {
+        name: np.pad(tensor, ((0, 0), (0, more), (0, 0), (0, 0))) if name in first else tensor
+        for name, tensor in given.tensors.items()
+    }
+    return weights.Weights(architecture, tensors, given.about)
 
 
 def _evaluators(given: weights.Weights) -> dict[str, Evaluator]:
@@ -76,7 +95,7 @@ def _product() -> Callable[[], int]:
 
 def _speed(evaluator: Evaluator, batch: int, seconds: float) -> float:
     _, particles = middle_game(batch)
-    features, legal = particles.synopsis(), Legal(*particles.legal())
+    features, legal = particles.features(synopsis_read_by(evaluator)), Legal(*particles.legal())
     evaluator.evaluate(features, legal, False)  # warm
 
     def work() -> int:
@@ -89,5 +108,5 @@ def _speed(evaluator: Evaluator, batch: int, seconds: float) -> float:
 def operations(a: Architecture) -> int:
     """Multiplications and additions of one evaluation: the tower's convolutions and the policy's, the rest is small."""
     width = a.n_width
-    weights_used = 9 * (PLANES * width + (2 * a.n_depth - 1) * width * width + 2 * width * width) + PLANES * width
+    weights_used = 9 * (a.planes * width + (2 * a.n_depth - 1) * width * width + 2 * width * width) + a.planes * width
     return 2 * 64 * (weights_used + 65 * width)

@@ -30,6 +30,7 @@ from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import action_to_code, parse_action
 from penumbra.rbc.domain import ReconBlindChess, Situation
 from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
+from penumbra.rbc.synopsis import synopsis_read_by
 
 SEED = 1
 CPU_BATCH = 64  # playouts at a time, where a CPU evaluates
@@ -116,7 +117,7 @@ def network_rows(seconds: float, batches: tuple[int, ...] = (256, 1024)) -> list
 def measure(evaluator: Evaluator, settings: Settings, seconds: float) -> tuple[float, float, str]:
     """Nodes a second, Python's share, and what was measured."""
     x, particles = middle_game()
-    domain = ReconBlindChess()
+    domain = ReconBlindChess(synopsis_read_by(evaluator))
     search: Search[Situation, Any] = Search(
         domain, evaluator, NodeTable(settings.table_entries), settings, np.random.default_rng(SEED), x, particles
     )
@@ -151,7 +152,7 @@ def particles_row(evaluator: Evaluator, b: int) -> Row:
 def draw_particles(evaluator: Evaluator, settings: Settings) -> tuple[float, str]:
     """Particles a second of refilling two steps, and what it took."""
     x, particles = middle_game(settings.n_particles)
-    domain = ReconBlindChess()
+    domain = ReconBlindChess(synopsis_read_by(evaluator))
     belief: Belief[Situation, Any] = Belief(domain, evaluator, NodeTable(1024), settings, np.random.default_rng(SEED))
     taken = Moved(0, 0, None)
     after_sense = rbc.observed(x, Sensed(None, ()))

@@ -33,7 +33,7 @@ def export(
         from penumbra.network.quantization.calibration import with_ranges
         from penumbra.training.sample_positions import synopses
 
-        files.save(with_ranges(files.for_play(given), synopses(512)), out)
+        files.save(with_ranges(files.for_play(given), synopses(512, given.architecture.synopsis)), out)
     elif out.suffix == ".onnx":
         from penumbra.network.onnx_graph import write
 

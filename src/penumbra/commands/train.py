@@ -85,6 +85,9 @@ def train(
     where = run.join_others(choose_device(device))
     changes = _changes(len(recipes), minutes, steps)
     read = [read_recipe(path, **changed) for path, changed in zip(recipes, changes, strict=True)]
+    if len({recipe.architecture.synopsis for recipe in read}) > 1:
+        sorts = ", ".join(f"{path} {recipe.architecture.synopsis}" for path, recipe in zip(recipes, read, strict=True))
+        raise ValueError(f"recipes trained together share their examples, but these read different synopses: {sorts}")
     records, searched = run.read_games(archive), run.read_searches(archive)
     validation = functools.cache(lambda: run.validation_table(read[0], records, where, cap))
     table = None

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from penumbra.core import PASS
 from penumbra.dsmcp.domain import Features, Floats, Legal
+from penumbra.rbc.synopsis import Synopsis
 
 VALUES = np.array([1.0, 3.0, 3.0, 5.0, 9.0], dtype=np.float32)  # P N B R Q
 SCALE = 6.0  # pawns of material that make a value of tanh(1)
@@ -30,8 +31,10 @@ def counts(planes: npt.NDArray[np.uint64]) -> Floats:
 class HeuristicEvaluator:
     """Captures weigh more the more they may take; moves into attack less; senses go where little is known.
 
-    `sharpness` 0 is the uniform policy.
+    `sharpness` 0 is the uniform policy. It reads binary synopses.
     """
+
+    synopsis: Synopsis = "binary"
 
     def __init__(self, sharpness: float = 1.0) -> None:
         self.sharpness = sharpness

@@ -12,6 +12,7 @@ sent, so that it need not wait. A connection has one request at a time, so repli
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import selectors
 import signal
@@ -22,7 +23,7 @@ from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from penumbra.dsmcp.domain import Evaluator, EvaluatorGone, Features, Floats, Le
 from penumbra.network import SCHEME
 from penumbra.network.weights import WeightsError
 from penumbra.rbc.actions import ACTIONS
+from penumbra.rbc.synopsis import Synopsis
 
 MOST_ROWS = 2048  # of one batch
 EvaluatorOf = Callable[[str], Evaluator]  # by the headset whose policy is asked for
@@ -37,6 +39,14 @@ EvaluatorOf = Callable[[str], Evaluator]  # by the headset whose policy is asked
 
 class ServerGone(WeightsError, EvaluatorGone):
     """Nobody answers at an address, or not any more."""
+
+
+class Served(NamedTuple):
+    """A network as a server has it."""
+
+    headsets: tuple[str, ...]
+    synopsis: Synopsis  # the sort that it reads
+    evaluator_of: EvaluatorOf
 
 
 class Request(NamedTuple):
@@ -86,12 +96,12 @@ class Waiting:
 class InferenceServer:
     """Serves requests until it is stopped."""
 
-    def __init__(self, address: str | Path, load: Callable[[str | None], tuple[tuple[str, ...], EvaluatorOf]]) -> None:
+    def __init__(self, address: str | Path, load: Callable[[str | None], Served]) -> None:
         self.address = str(address)
         self.load = load
-        self.headsets, self.evaluator_of = load(None)
+        self.served = load(None)
         self.evaluators: dict[str, Evaluator] = {}
-        self.made_by = self.evaluator_of  # what made them
+        self.made_by = self.served.evaluator_of  # what made them
         self.waiting = Waiting()
         self.batches = self.rows = 0
         _make_room(Path(address))
@@ -150,13 +160,19 @@ class InferenceServer:
 
     def attend(self, kind: str, *rest: Any) -> Any:
         if kind == "headsets":
-            return self.headsets
+            return self.served.headsets
+        if kind == "synopsis":
+            return (self.served.synopsis,)
         if kind == "load":
             try:
-                self.headsets, self.evaluator_of = self.load(*rest)
+                loaded = self.load(*rest)
             except WeightsError as error:
                 return str(error)
-            return self.headsets
+            reads, was = loaded.synopsis, self.served.synopsis
+            if reads != was:
+                return f"{rest[0]}: reads {reads} synopses, and the players of this server make {was} ones"
+            self.served = loaded
+            return self.served.headsets
         return f"there is no request {kind!r}"
 
     def answer(self, headset: str, requests: list[Request]) -> Callable[[], None]:
@@ -203,8 +219,8 @@ class InferenceServer:
         return answers
 
     def evaluator(self, headset: str) -> Evaluator:
-        if self.made_by is not self.evaluator_of:  # other weights have been loaded
-            self.made_by, self.evaluators = self.evaluator_of, {}
+        if self.made_by is not self.served.evaluator_of:  # other weights have been loaded
+            self.made_by, self.evaluators = self.served.evaluator_of, {}
         if headset not in self.evaluators:
             self.evaluators[headset] = self.made_by(headset)
         return self.evaluators[headset]
@@ -259,6 +275,13 @@ class RemoteEvaluator:
     def __init__(self, address: str, policy: str, opponent: str) -> None:
         self.address, self.policy, self.opponent = address, policy, opponent
         self.of_thread = threading.local()
+
+    @functools.cached_property
+    def synopsis(self) -> Synopsis:
+        """The sort that the server's network reads, whatever weights it loads."""
+        with contextlib.closing(connect(self.address)) as connection:
+            (found,) = ask(connection, "synopsis")
+        return cast(Synopsis, found)
 
     def evaluate(self, features: Features, legal: Legal, opponent: bool) -> tuple[Floats, Floats]:
         if not hasattr(self.of_thread, "connection"):

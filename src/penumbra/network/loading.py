@@ -18,7 +18,7 @@ import numpy as np
 from penumbra.core import SENSE, START_FEN, Infostates, StateSet, threads
 from penumbra.dsmcp.domain import Evaluator, Legal
 from penumbra.network import SCHEME
-from penumbra.network.inference_server import EvaluatorOf, RemoteEvaluator, headsets_at
+from penumbra.network.inference_server import RemoteEvaluator, Served, headsets_at
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError, load
 
 FLOAT = "cpu32"  # the CPU without quantisation
@@ -72,11 +72,11 @@ def own_headset(names: tuple[str, ...], policies: tuple[str, ...] = OWN, path: s
     return found or names[0]
 
 
-def loader(weights: str | None, device: str, cores: int) -> Callable[[str | None], tuple[tuple[str, ...], EvaluatorOf]]:
-    """For an inference server: headsets and evaluators of a file of weights, of those given here to begin with."""
+def loader(weights: str | None, device: str, cores: int) -> Callable[[str | None], Served]:
+    """For an inference server: the network of a file of weights, of those given here to begin with."""
     where = choose_device(device)
 
-    def load_from(path: str | None) -> tuple[tuple[str, ...], EvaluatorOf]:
+    def load_from(path: str | None) -> Served:
         path = path or _path(weights, where)
         loaded = _read(path)
         names = loaded.architecture.headsets
@@ -85,7 +85,7 @@ def loader(weights: str | None, device: str, cores: int) -> Callable[[str | None
             _check_headset(path, headset, names)
             return _evaluator(loaded, where, headset, headset, cores)
 
-        return names, evaluator_of
+        return Served(names, loaded.architecture.synopsis, evaluator_of)
 
     return load_from
 

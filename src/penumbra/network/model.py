@@ -1,7 +1,8 @@
 """The network of the paper's architecture figure: a residual tower and, on it, headsets of five heads each.
 
-Input: 104 planes of 8 × 8 bits. The tower has n_depth residual blocks of n_width channels, the first of which projects
-the input. A headset predicts, for the player whose information state it sees,
+Input: the planes of one sort of synopsis (see rbc/synopsis.py), 8 × 8 numbers from 0 to 1. The tower has n_depth
+residual blocks of n_width channels, the first of which projects the input. A headset predicts, for the player whose
+information state it sees,
 
     policy      a logit for each of the 4,161 actions: [from, to] and senses from a residual block, the pass from a
                 small path of its own
@@ -19,8 +20,9 @@ import torch
 from torch import Tensor, nn
 
 from penumbra.core import ACTIONS
-from penumbra.network.architecture import PIECE_COUNTS, PIECE_KINDS, PLANES, Architecture
+from penumbra.network.architecture import PIECE_COUNTS, PIECE_KINDS, Architecture
 from penumbra.network.weights import Weights, WeightsError
+from penumbra.rbc.synopsis import layout_of
 
 
 @dataclass
@@ -34,15 +36,20 @@ class Heads:
     pieces: Tensor | None = None  # [B, 12, 18] logits
 
 
-def unpack(planes: Tensor, dtype: torch.dtype) -> Tensor:
-    """int64[B, 104] bitboards to [B, 104, 8, 8]: rank by rank, file by file."""
-    bits = torch.arange(64, device=planes.device)
-    return ((planes.unsqueeze(-1) >> bits) & 1).to(dtype).view(-1, PLANES, 8, 8)
+def unpack(features: Tensor, dtype: torch.dtype) -> Tensor:
+    """int64[B, words] of any sort to [B, planes, 8, 8], rank by rank, file by file; a byte of 255 is 1."""
+    layout = layout_of(features.shape[1])
+    squares = torch.arange(64, device=features.device)
+    bits = ((features[:, : layout.bits].unsqueeze(-1) >> squares) & 1).to(dtype).view(-1, layout.bits, 8, 8)
+    if layout.bits == len(layout.planes):
+        return bits
+    shares = features[:, layout.bits :].view(torch.uint8).view(-1, len(layout.planes) - layout.bits, 8, 8)
+    return torch.cat([bits, shares.to(dtype) / 255], dim=1)
 
 
-def network_input(planes: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """int64[B, 104] bitboards as the tower reads them fastest."""
-    return unpack(planes, dtype).contiguous(memory_format=torch.channels_last)
+def network_input(features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+    """int64[B, words] of any sort as the tower reads them fastest."""
+    return unpack(features, dtype).contiguous(memory_format=torch.channels_last)
 
 
 class Norm(nn.BatchNorm2d):
@@ -135,7 +142,7 @@ class Network(nn.Module):
         super().__init__()
         self.architecture = architecture
         width = architecture.n_width
-        blocks = [ResidualBlock(PLANES if i == 0 else width, width) for i in range(architecture.n_depth)]
+        blocks = [ResidualBlock(architecture.planes if i == 0 else width, width) for i in range(architecture.n_depth)]
         self.tower = nn.Sequential(*blocks)
         self.headsets = nn.ModuleDict({name: Headset(width, auxiliary) for name in architecture.headsets})
 
@@ -145,7 +152,7 @@ class Network(nn.Module):
         return module
 
     def forward(self, planes: Tensor, headset: str) -> Heads:
-        """planes: [B, 104, 8, 8]."""
+        """planes: [B, planes, 8, 8]."""
         heads: Heads = self.headset(headset)(self.tower(planes))
         return heads
 

@@ -8,19 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 import onnxruntime
-from numpy.typing import NDArray
 
 from penumbra.dsmcp.domain import Features, Floats, Legal
-from penumbra.network.architecture import PLANES
 from penumbra.network.onnx_graph import build
 from penumbra.network.quantization.rounding import Ranges
 from penumbra.network.weights import Weights
-
-
-def unpack(features: Features) -> NDArray[np.uint8]:
-    """uint8[B, 104, 8, 8]: rank by rank, file by file."""
-    octets = np.ascontiguousarray(features.astype("<u8", copy=False)).view(np.uint8)
-    return np.unpackbits(octets, axis=1, bitorder="little").reshape(-1, PLANES, 8, 8)
+from penumbra.rbc.synopsis import check_features, unpack
 
 
 def softmax(logits: Floats, legal: Legal) -> Floats:
@@ -48,6 +41,7 @@ class OnnxEvaluator:
     ) -> None:
         self.weights = weights
         self.policy, self.value, self.opponent = policy, value, opponent
+        self.synopsis = weights.architecture.synopsis
         self.threads = threads
         self.ranges = ranges
         self.sessions: dict[str, onnxruntime.InferenceSession] = {}
@@ -64,6 +58,7 @@ class OnnxEvaluator:
         return self.sessions[policy]
 
     def evaluate(self, features: Features, legal: Legal, opponent: bool) -> tuple[Floats, Floats]:
+        check_features(features, self.synopsis)
         session = self.session(self.opponent if opponent else self.policy)
         logits, values = session.run(["policy", "value"], {"planes": unpack(features)})
         return softmax(logits, legal), values

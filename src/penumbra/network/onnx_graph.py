@@ -1,7 +1,8 @@
 """The network as an ONNX graph, built from its weights: the tower, one headset's policy and one headset's value.
 
-Batch normalisation is folded into the convolutions, so a block is two of them. Input `planes` is uint8[B, 104, 8, 8] of
-zeros and ones; outputs are `policy`, float[B, 4161] logits in the order of the action numbers, and `value`, float[B].
+Batch normalisation is folded into the convolutions, so a block is two of them. Input `planes` is uint8[B, planes, 8, 8]
+of zeros and ones, or where there are shares of bytes of which 255 is 1; outputs are `policy`, float[B, 4161] logits in
+the order of the action numbers, and `value`, float[B].
 
 In eight bits (`Ranges`, see rounding.py) the blocks compute with uint8 activations and int8 weights; what the heads
 make of them is float.
@@ -19,7 +20,6 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from penumbra.core import ACTIONS
-from penumbra.network.architecture import PLANES
 from penumbra.network.quantization.rounding import Ranges, folded, rounded_weights, scale_and_zero
 from penumbra.network.weights import Weights, WeightsError
 from penumbra.whole_files import replacing
@@ -59,8 +59,16 @@ class Builder:
         """The weight and the bias of a convolution of x."""
         return [self.constant(f"{name}.w", weight), self.constant(f"{name}.b", bias)]
 
+    @property
+    def input_scale(self) -> np.float32:
+        """What one step of an input byte counts."""
+        return np.float32(1 / self.weights.architecture.layout.largest)
+
     def planes(self) -> str:
-        return self.node("Cast", ["planes"], "input", to=TensorProto.FLOAT)
+        if self.input_scale == 1:
+            return self.node("Cast", ["planes"], "input", to=TensorProto.FLOAT)
+        whole = self.node("Cast", ["planes"], "input.whole", to=TensorProto.FLOAT)
+        return self.node("Mul", [whole, self.constant("input.scale", self.input_scale)], "input")
 
     def rounded(self, x: str) -> str:
         """What the next blocks see of a value."""
@@ -105,7 +113,7 @@ class QuantizedBuilder(Builder):
         self.scales = dict[str, np.float32]()  # of values that are rounded
 
     def planes(self) -> str:
-        return self.known("planes", "input", np.float32(1), 0)
+        return self.known("planes", "input", self.input_scale, 0)
 
     def rounded(self, x: str) -> str:
         scale, zero = scale_and_zero(*self.ranges[x])
@@ -182,7 +190,7 @@ def build(
     graph = helper.make_graph(
         b.nodes,
         f"penumbra {policy} {value}",
-        [helper.make_tensor_value_info("planes", TensorProto.UINT8, ["B", PLANES, 8, 8])],
+        [helper.make_tensor_value_info("planes", TensorProto.UINT8, ["B", weights.architecture.planes, 8, 8])],
         [
             helper.make_tensor_value_info("policy", TensorProto.FLOAT, ["B", ACTIONS]),
             helper.make_tensor_value_info("value", TensorProto.FLOAT, ["B"]),

@@ -1,8 +1,8 @@
 """An evaluator that runs a network with torch: on CUDA in half precision, else on the CPU.
 
-Bitboards travel to the device as they are, 832 bytes a row, and are unpacked there; only the priors of legal actions
-come back. Batches are padded to a few fixed sizes, for each of which CUDA records a graph once, so that a batch costs
-one launch.
+Features travel to the device as they are: bitboards, 832 bytes a row, which are unpacked there, and shares, which are
+bytes already. Only the priors of legal actions come back. Batches are padded to a few fixed sizes, for each of which
+CUDA records a graph once, so that a batch costs one launch.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from penumbra.dsmcp.domain import Features, Floats, Legal
-from penumbra.network.architecture import PLANES
 from penumbra.network.model import Network, network_input
+from penumbra.rbc.synopsis import check_features
 
 SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048)
 
@@ -27,7 +27,7 @@ SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048)
 class Graph:
     """One padded batch size: where its input goes, and where its output appears."""
 
-    planes: Tensor  # int64[size, 104]
+    features: Tensor  # int64[size, words]
     logits: Tensor  # [size, 4161]
     values: Tensor  # [size]
     graph: torch.cuda.CUDAGraph | None
@@ -45,6 +45,7 @@ class TorchEvaluator:
         self.dtype = torch.float16 if self.device.type == "cuda" else torch.float32
         self.network = network.eval().to(self.device, self.dtype, memory_format=torch.channels_last)
         self.policy, self.value, self.opponent = policy, value, opponent
+        self.synopsis = network.architecture.synopsis
         self.graphs: dict[tuple[int, str], Graph] = {}
 
     def evaluate(self, features: Features, legal: Legal, opponent: bool) -> tuple[Floats, Floats]:
@@ -52,13 +53,14 @@ class TorchEvaluator:
 
     def start(self, features: Features, legal: Legal, opponent: bool) -> Callable[[], tuple[Floats, Floats]]:
         """Sets the device to work, without waiting for it; what comes back waits. Work is done in the order given."""
+        check_features(features, self.synopsis)
         rows = len(features)
         with torch.inference_mode():
             graph = self.graph_for(rows, self.opponent if opponent else self.policy)
-            graph.planes[:rows].copy_(self.on_its_way(features.view(np.int64)), non_blocking=True)
+            graph.features[:rows].copy_(self.on_its_way(features.view(np.int64)), non_blocking=True)
             if graph.graph is None:
                 graph.logits, graph.values = self.forward(
-                    graph.planes[:rows], self.opponent if opponent else self.policy
+                    graph.features[:rows], self.opponent if opponent else self.policy
                 )
             else:
                 graph.graph.replay()
@@ -91,8 +93,8 @@ class TorchEvaluator:
         tensor = torch.from_numpy(np.ascontiguousarray(array))
         return tensor.pin_memory() if self.device.type == "cuda" else tensor
 
-    def forward(self, planes: Tensor, policy: str) -> tuple[Tensor, Tensor]:
-        x = self.network.tower(network_input(planes, self.dtype))
+    def forward(self, features: Tensor, policy: str) -> tuple[Tensor, Tensor]:
+        x = self.network.tower(network_input(features, self.dtype))
         logits = self.network.headset(policy).policy_logits(x)
         return logits, torch.tanh(self.network.headset(self.value).value(x))
 
@@ -103,16 +105,16 @@ class TorchEvaluator:
         return self.graphs[size, policy]
 
     def record(self, size: int, policy: str) -> Graph:
-        planes = torch.zeros((size, PLANES), dtype=torch.int64, device=self.device)
+        features = torch.zeros((size, self.network.architecture.layout.words), dtype=torch.int64, device=self.device)
         if self.device.type != "cuda":
             empty = torch.empty(0)
-            return Graph(planes, empty, empty, None)
+            return Graph(features, empty, empty, None)
         stream = torch.cuda.Stream()
         with torch.cuda.stream(stream):
             for _ in range(3):  # lets cuDNN choose its kernels before they are recorded
-                self.forward(planes, policy)
+                self.forward(features, policy)
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            logits, values = self.forward(planes, policy)
-        return Graph(planes, logits, values, graph)
+            logits, values = self.forward(features, policy)
+        return Graph(features, logits, values, graph)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from penumbra.network.architecture import PIECE_COUNTS, PIECE_KINDS, PLANES, Architecture
+from penumbra.network.architecture import PIECE_COUNTS, PIECE_KINDS, Architecture
+from penumbra.rbc.synopsis import LAYOUTS
 from penumbra.whole_files import WriteError, replacing
 
 FORMAT = "penumbra-1"
@@ -65,7 +66,8 @@ def save(weights: Weights, path: Path) -> None:
         "format": FORMAT,
         "architecture": json.dumps({"n_width": a.n_width, "n_depth": a.n_depth}),
         "headsets": json.dumps(a.headsets),
-        "planes": str(PLANES),
+        "planes": str(a.planes),
+        "synopsis": a.synopsis,
     }
     with np.errstate(over="ignore"):  # what is too large is refused below
         tensors = {
@@ -91,13 +93,15 @@ def load(path: str | Path) -> Weights:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
     except (OSError, SafetensorError, TypeError, ValueError) as error:  # also sorts of numbers that numpy does not have
         raise WeightsError(f"{path}: cannot be read as weights: {error}") from None
-    if header.get("format") != FORMAT or header.get("planes") != str(PLANES):
-        found = f"{header.get('format')!r}, {header.get('planes')} planes"
+    synopsis = header.get("synopsis", "binary")
+    planes = len(LAYOUTS[synopsis].planes) if synopsis in LAYOUTS else None
+    if header.get("format") != FORMAT or header.get("planes") != str(planes):
+        found = f"{header.get('format')!r}, {header.get('planes')} planes of a {synopsis} synopsis"
         raise WeightsError(f"{path}: not weights of this version ({found})")
     _check_numbers(tensors, path)
     try:
         sizes, headsets = json.loads(header["architecture"]), tuple(json.loads(header["headsets"]))
-        architecture = Architecture(sizes["n_width"], sizes["n_depth"], headsets)
+        architecture = Architecture(sizes["n_width"], sizes["n_depth"], headsets, synopsis)
     except (KeyError, TypeError, ValueError) as error:
         raise WeightsError(f"{path}: has a broken header: {error}") from None
     weights = Weights(
@@ -119,7 +123,7 @@ def shapes_of(architecture: Architecture, auxiliary: bool) -> dict[str, tuple[in
     width = architecture.n_width
     shapes: dict[str, tuple[int, ...]] = {}
     for i in range(architecture.n_depth):
-        shapes |= _block_shapes(f"tower.{i}", width if i else PLANES, width)
+        shapes |= _block_shapes(f"tower.{i}", width if i else architecture.planes, width)
     for headset in architecture.headsets:
         head = f"headsets.{headset}"
         shapes |= _block_shapes(f"{head}.policy_block", width, width)

@@ -17,6 +17,7 @@ from penumbra.core import MOVE, SENSE, START_FEN, Context, Infostates, StateSet
 from penumbra.dsmcp.domain import Flags, Floats, Ints, Keys, Legal, Rows
 from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
 from penumbra.rbc.possible import possible_after
+from penumbra.rbc.synopsis import Synopsis
 
 INNER_SQUARES = np.array([rank * 8 + file for rank in range(1, 7) for file in range(1, 7)], dtype=np.int32)
 EXACT_SENSES = 20_000  # past so many states, dominated senses are not looked for beyond the edges of the board
@@ -45,30 +46,32 @@ def start(owner: bool, fen: str = START_FEN) -> tuple[Situation, Infostates]:
 def observed(x: Situation, observation: Observation, ell: int = 128, cap: int = 0, seed: int = 0) -> Situation:
     """The situation after an observation; `ImpossibleObservation` if no state agrees with it.
 
-    After our move planes 18 to 35 of this turn, of one drawing of ℓ states, are remembered in the next.
+    After our move some planes of this turn, of one drawing of ℓ states, are remembered in the next.
     """
     if x.ours and observation == OpponentMoved(None):
         return x  # the notice before the first turn of a game: nobody has moved
     states = possible_after(x.states, observation, cap, seed)
-    planes = None
-    if isinstance(observation, Moved):
-        planes = Infostates.draw(x.states, 1, MOVE, ell, x.context, seed).synopsis()[0, 18:36].copy()
-    return reached(x, observation, states, planes)
+    before = Infostates.draw(x.states, 1, MOVE, ell, x.context, seed) if isinstance(observation, Moved) else None
+    return reached(x, observation, states, before)
 
 
-def reached(
-    x: Situation, observation: Observation, states: StateSet, planes: npt.NDArray[np.uint64] | None = None
-) -> Situation:
-    """The situation after an observation that left these states; without `planes` older ones stay remembered."""
+def reached(x: Situation, observation: Observation, states: StateSet, before: Infostates | None = None) -> Situation:
+    """The situation after an observation that left these states.
+
+    After our move `before` is our information state before it; without it, older planes stay remembered.
+    """
     c = x.context
     match observation:
         case Sensed():
             return replace(x, states=states, kind=MOVE, came_by=observation)
         case Moved(_, taken, capture):
-            start, target = (taken & 63, taken >> 6 & 63) if taken else (None, None)
-            context = Context(start, target, capture, c.opposing_capture, c.previous if planes is None else planes)
+            if before is not None:
+                context = before.context_after_move(0, taken, capture)
+            else:
+                start, target = (taken & 63, taken >> 6 & 63) if taken else (None, None)
+                context = Context(start, target, capture, c.opposing_capture, c.previous, c.previous_shares)
         case OpponentMoved(capture):
-            context = Context(c.last_from, c.last_to, c.own_capture, capture, c.previous)
+            context = Context(c.last_from, c.last_to, c.own_capture, capture, c.previous, c.previous_shares)
     return Situation(states, SENSE, context, observation)
 
 
@@ -78,7 +81,12 @@ def opponent_sensed(x: Situation) -> Situation:
 
 
 class ReconBlindChess:
-    """The protocol `penumbra.dsmcp.Domain`, kernel by kernel."""
+    """The protocol `penumbra.dsmcp.Domain`, kernel by kernel; σ makes synopses of the sort that the evaluator reads."""
+
+    synopsis: Synopsis = "binary"
+
+    def __init__(self, synopsis: Synopsis = "binary") -> None:
+        self.synopsis = synopsis
 
     def after(self, kind: int) -> tuple[int, bool]:
         return (MOVE, True) if kind == SENSE else (SENSE, False)
@@ -115,7 +123,7 @@ class ReconBlindChess:
         return np.where(sure, np.float32(1), np.float32(np.nan)).astype(np.float32)
 
     def sigma(self, batch: Infostates, rows: Rows | None = None) -> npt.NDArray[Any]:
-        return batch.synopsis(rows=rows)
+        return batch.features(self.synopsis, rows)
 
     def keys(self, batch: Infostates, with_context: bool) -> Keys:
         return batch.keys(with_context)
@@ -130,7 +138,7 @@ class ReconBlindChess:
         return x.states.nbytes
 
     def particle_nbytes(self, ell: int) -> int:
-        return 32 * (ell + 1) + 200
+        return 32 * (ell + 1) + 650
 
     def draw(self, x: Situation, rows: int, ell: int, seed: int, keyed: bool, truths: Infostates | None) -> Infostates:
         return Infostates.draw(x.states, rows, x.kind, ell, x.context, seed, keyed, truths)

@@ -23,7 +23,7 @@ from penumbra.reproduce.games import games, looking
 from penumbra.reproduce.orders import chance, correlation, verdict
 from penumbra.reproduce.planes_study import Floats, order, over_training, study
 from penumbra.reproduce.plots import OURS, new_figure
-from penumbra.reproduce.request import Cost, Request
+from penumbra.reproduce.request import Cost, ReproductionError, Request
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
 from penumbra.reproduce.table_saliency import published_column
 from penumbra.training.data import Table, top_players
@@ -123,6 +123,8 @@ def retrain(request: Request, planes: Sequence[int]) -> dict[int, float]:
         architecture = replace(recipe.architecture, n_width=sizes.n_width, n_depth=sizes.n_depth)
         training = replace(recipe.training, steps=sizes.steps, batch=sizes.batch, warm_up=sizes.steps // 20)
         recipe = replace(recipe, architecture=architecture, training=training)
+    if recipe.architecture.synopsis != "binary":
+        raise ReproductionError(f"{request.recipe}: reads shares; the paper's planes are those of a binary synopsis")
     path = request.out / "ablation.jsonl"
     about = hashlib.blake2b(repr((recipe, sizes.most, len(found.records))).encode(), digest_size=8).hexdigest()
     known = _known(path, about)

@@ -112,6 +112,8 @@ def _recipe(given: Sequence[Weights], paths: Sequence[Path]) -> Recipe:
     for other, path in zip(given, paths, strict=True):
         if other.architecture.headsets != recipe.architecture.headsets:
             raise WeightsError(f"{path}: has other headsets than {paths[0]}; runs of one training have the same")
+        if other.architecture.synopsis != recipe.architecture.synopsis:
+            raise WeightsError(f"{path}: reads other synopses than {paths[0]}; runs of one training read the same")
     return recipe
 
 

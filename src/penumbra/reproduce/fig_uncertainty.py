@@ -104,7 +104,8 @@ def valuing(path: Any, device: str) -> Network:
 
 def look(records: Sequence[GameRecord], network: Network, sizes: Sizes, device: str) -> Sums:
     """Rows, points and values as win rates, by the number of states, 0 to ℓ."""
-    examples = make_examples(records, ExampleSettings(ell=ELL, cap=sizes.cap, settle=False))
+    synopsis = network.architecture.synopsis
+    examples = make_examples(records, ExampleSettings(ell=ELL, cap=sizes.cap, settle=False, synopsis=synopsis))
     examples = examples.take(np.arange(0, len(examples), sizes.share))
     values = []
     with torch.no_grad():

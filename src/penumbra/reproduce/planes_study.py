@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from penumbra.rbc.synopsis import PLANES
 from penumbra.reproduce import runs
 from penumbra.reproduce.games import games
 from penumbra.reproduce.request import Cost, ReproductionError, Request
@@ -48,7 +49,10 @@ def study(request: Request) -> Study:
 def _read(path: Path) -> Log:
     if not path.is_file():
         raise ReproductionError(f"{path}: there is no such log; `penumbra train --saliency 200` writes one")
-    return saliency.read(path)
+    log = saliency.read(path)
+    if any(len(found.ones) != len(PLANES) for steps in log.values() for found in steps.values()):
+        raise ReproductionError(f"{path}: is of a network that reads shares; the paper's planes are the binary ones")
+    return log
 
 
 def over_training(logs: Sequence[Log]) -> Saliency:

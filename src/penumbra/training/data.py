@@ -22,6 +22,7 @@ from penumbra.games.accounts import player_of
 from penumbra.games.ratings import Result, largest_part, rate
 from penumbra.games.visits import unpack
 from penumbra.rbc.actions import SENSES
+from penumbra.rbc.synopsis import LAYOUTS
 from penumbra.training.examples import Cleaned, Examples, ExampleSettings, clean, make_examples
 from penumbra.training.recipe import EVERYBODY, THE_BEST, Plan
 
@@ -34,7 +35,7 @@ Mask = NDArray[np.bool_]
 class Batch:
     """B examples on the device."""
 
-    planes: Tensor  # int64[B, 104]
+    planes: Tensor  # int64[B, words] of one sort of synopsis
     legal: Tensor  # int64[B, MOST_LEGAL], -1 past the end
     target: Tensor  # int64[B] position of the action within `legal`
     outcome: Tensor  # float32[B]
@@ -43,8 +44,7 @@ class Batch:
     shares: Tensor | None = None  # float32[B, MOST_LEGAL] of the visits; None where nothing was searched
 
 
-COLUMNS = {  # of a table: as in a batch, but narrow
-    "planes": (torch.int64, (104,)),
+COLUMNS = {  # of a table, beside the planes: as in a batch, but narrow
     "legal": (torch.int16, (MOST_LEGAL,)),
     "target": (torch.uint8, ()),
     "outcome": (torch.int8, ()),
@@ -112,6 +112,8 @@ class Table:
             name: torch.empty((most, *shape), dtype=dtype, device=self.device)
             for name, (dtype, shape) in COLUMNS.items()
         }
+        words = LAYOUTS[settings.synopsis].words
+        self.columns["planes"] = torch.empty((most, words), dtype=torch.int64, device=self.device)
         self.searched = searched or {}
         if self.searched:
             self.columns["shares"] = torch.empty((most, MOST_LEGAL), dtype=torch.float16, device=self.device)

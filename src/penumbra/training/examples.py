@@ -17,6 +17,7 @@ from penumbra import core
 from penumbra.configs.reader import Count, Natural
 from penumbra.core import GameRecord
 from penumbra.games.archive import is_validation
+from penumbra.rbc.synopsis import Synopsis
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class ExampleSettings:
     cap: Count = 5_000  # states tracked; a larger set becomes a uniform draw that holds the truth
     seed: Natural = 0
     settle: bool = True  # look for forced wins that the loser missed
+    synopsis: Synopsis = "binary"  # the sort that the network reads
 
     def with_seed(self, seed: int) -> ExampleSettings:
         return replace(self, seed=seed)
@@ -40,7 +42,7 @@ class Examples:
     Everything is seen by the player to act, Black's board mirrored. A sense that was skipped has no row.
     """
 
-    synopses: NDArray[np.uint64]  # [N, 104]
+    synopses: NDArray[np.uint64]  # [N, words] of one sort
     actions: NDArray[np.int32]  # [N] what was chosen; every promotion counts as one to a queen
     legal: NDArray[np.int32]  # ragged: row i has legal[legal_offsets[i] : legal_offsets[i + 1]]
     legal_offsets: NDArray[np.int64]  # [N + 1]
@@ -105,7 +107,7 @@ class Cleaned:
 def make_examples(records: Sequence[GameRecord], settings: ExampleSettings | None = None) -> Examples:
     """All examples of these games. `ValueError` names a game that breaks the rules by its place among the records."""
     s = settings or ExampleSettings()
-    columns = core.make_examples(records, s.ell, s.multiplicity, s.cap, s.seed, s.settle)
+    columns = core.make_examples(records, s.ell, s.multiplicity, s.cap, s.seed, s.settle, s.synopsis)
     for flag in ("soon_won", "soon_lost", "players", "cut", "missed_win"):
         columns[flag] = columns[flag].view(np.bool_)
     draws = np.arange(len(columns["actions"]), dtype=np.int32) % s.multiplicity

@@ -215,7 +215,8 @@ class Learner:
 
     def steps_of(self, records: Sequence[GameRecord]) -> Steps:
         """What the learner did in generated games."""
-        settings = self.plan.examples.with_seed(self.games)
+        synopsis = self.network.architecture.synopsis
+        settings = replace(self.plan.examples, seed=self.games, synopsis=synopsis)
         return steps_of_games(records, OWN_PLAYERS, self.network, HEADSET, settings, self.plan.lam)
 
     def weights(self, network: Network | None = None) -> Weights:
@@ -421,10 +422,15 @@ def run(given: ImprovementRun) -> None:
     torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
     sys.setswitchinterval(SWITCH_SECONDS)
     teacher = weights_file.load(given.teacher) if given.teacher else None
+    if teacher is not None and teacher.architecture.synopsis != weights.architecture.synopsis:
+        reads = (
+            f"reads {teacher.architecture.synopsis} synopses, and {given.weights} {weights.architecture.synopsis} ones"
+        )
+        raise WeightsError(f"{given.teacher}: {reads}; a teacher must see what the learner sees")
     learner = Learner(weights, plan, given.device, teacher)
     anchors = None
     if given.archives:
-        settings = ExampleSettings(cap=plan.examples.cap)
+        settings = ExampleSettings(cap=plan.examples.cap, synopsis=weights.architecture.synopsis)
         anchors = anchor_table(weights, given.archives, given.anchor_games, settings, given.device)
     bulk = Bulk(
         learner.network,

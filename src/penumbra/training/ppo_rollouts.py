@@ -35,7 +35,7 @@ ROWS_AT_ONCE = 8192  # of inference
 class Steps:
     """Steps of finished games, on the device. Narrow columns; a batch of them is taken by `take`."""
 
-    planes: Tensor  # int64[N, 104]
+    planes: Tensor  # int64[N, words] of one sort of synopsis
     legal: Tensor  # int16[N, MOST_LEGAL], -1 past the end
     target: Tensor  # uint8[N] position of the action within `legal`
     before: Tensor  # float32[N] log probability of the action under the policy that played
@@ -135,12 +135,13 @@ class Bulk:
         self.against_itself = against_itself if len(self.headsets) > 1 else 1.0
         self.lam = lam
         self.seed = seed
-        self.batch = GameBatch(1 << 40, at_once, ell, cap, seed, LONGEST // 2)
+        architecture = network.architecture
+        self.batch = GameBatch(1 << 40, at_once, ell, cap, seed, LONGEST // 2, synopsis=architecture.synopsis)
         self.cast = np.empty((0, 2), np.int8)  # of each game: which headset plays White, which Black
         self.random = torch.Generator(self.device).manual_seed(seed)
         self.least = steps
         room = (LONGEST + 8) * at_once + 2 * steps  # no step is overwritten before its game has ended and been learned
-        self.planes = torch.empty((room, 104), dtype=torch.int64, device=self.device)
+        self.planes = torch.empty((room, architecture.layout.words), dtype=torch.int64, device=self.device)
         self.legal = torch.empty((room, MOST_LEGAL), dtype=torch.int16, device=self.device)
         self.target = torch.empty(room, dtype=torch.uint8, device=self.device)
         self.before = torch.empty(room, dtype=torch.float32, device=self.device)

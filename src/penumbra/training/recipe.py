@@ -3,6 +3,7 @@
     [network]
     n_width = 128
     n_depth = 10
+    synopsis = "binary"    # or "shares", or "graded", which is both
 
     [training]             # any field of Training below
     optimizer = "sgd"
@@ -114,10 +115,19 @@ class Recipe:
             new = tuple(name for name in self.plans if name not in has.headsets)
             if new and "All" not in has.headsets:
                 raise WeightsError(f"has no headset All, of which the recipe's {', '.join(new)} would be copies")
-            return dataclasses.replace(self, architecture=dataclasses.replace(has, headsets=(*has.headsets, *new)))
+            return dataclasses.replace(
+                self,
+                architecture=dataclasses.replace(has, headsets=(*has.headsets, *new)),
+                examples=dataclasses.replace(self.examples, synopsis=has.synopsis),
+            )
         if has != self.architecture:
-            raise WeightsError("is not a network of the recipe's size and headsets")
+            raise WeightsError("is not a network of the recipe's size, headsets and synopsis")
         return self
+
+    def __post_init__(self) -> None:
+        reads, made = self.architecture.synopsis, self.examples.synopsis
+        if reads != made:
+            raise ValueError(f"the network reads {reads} synopses, but the examples have {made} ones")
 
 
 @dataclass(frozen=True)
@@ -144,12 +154,17 @@ def read_recipe(path_or_name: str | Path, **training: Any) -> Recipe:
         plans = {
             name: dataclasses.replace(plan, players=plan.players or (name,)) for name, plan in given.headsets.items()
         }
+        network = given.network or Architecture()
         return Recipe(
-            dataclasses.replace(given.network or Architecture(), headsets=tuple(plans)),
+            dataclasses.replace(network, headsets=tuple(plans)),
             plans,
             given.training,
             given.loss,
-            dataclasses.replace(given.examples, multiplicity=max(plan.multiplicity for plan in plans.values())),
+            dataclasses.replace(
+                given.examples,
+                multiplicity=max(plan.multiplicity for plan in plans.values()),
+                synopsis=network.synopsis,
+            ),
             any_size=given.network is None,
         )
 
@@ -162,4 +177,4 @@ def recipe_of(weights: Weights) -> Recipe:
     for name in weights.architecture.headsets:
         given = players.get(name, usual.get(name, [name]))
         plans[name] = Plan(given if isinstance(given, str) else tuple(given), multiplicity=1)
-    return Recipe(weights.architecture, plans)
+    return Recipe(weights.architecture, plans, examples=ExampleSettings(synopsis=weights.architecture.synopsis))

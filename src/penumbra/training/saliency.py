@@ -13,7 +13,8 @@ Then for each plane
 
 and PbS, of no value in particular, is the mean over bits of either, so that within one batch it is PBS. Both are
 averaged over the batches drawn through training; a batch counts for PbS v by its bits of value v, and not at all if it
-has none. Normalisation is in evaluation mode, so that an example's gradient is its own.
+has none. A share s counts as s of a bit that is set and 1 - s of one that is not. Normalisation is in evaluation mode,
+so that an example's gradient is its own.
 
 The paper does not say of which number of the policy the gradient is taken; ln π(a) is our reading. Its Table of planes
 agrees with the rest: PbS there lies between PbS 0 and PbS 1, in the middle where half of a plane's bits are set.
@@ -32,8 +33,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from penumbra.network.architecture import PLANES
 from penumbra.network.model import Network, network_input
+from penumbra.rbc.synopsis import LAYOUTS
 from penumbra.training.data import Batch, Table
 from penumbra.training.loss import legal_logits, losses, total
 from penumbra.training.recipe import LossWeights
@@ -43,6 +44,7 @@ from penumbra.whole_files import append_lines
 FILE = "saliency.jsonl"  # beside the log of a training run
 BATCH = 256
 KINDS = ("loss", "action")
+SIZES = {len(layout.planes) for layout in LAYOUTS.values()}  # planes of the sorts of synopses
 Floats = NDArray[np.float64]
 
 
@@ -54,13 +56,13 @@ class SaliencyError(ValueError):
 class Saliency:
     """What one or several batches say of each plane; `pbs[kind]` and the others by `KINDS`."""
 
-    ones: Floats  # [104] the share of bits that are set
-    pbs: Mapping[str, Floats]  # [104]
-    per_bit: Mapping[str, Floats]  # [2, 104] PbS 0 and PbS 1; NaN where no bit has that value
+    ones: Floats  # [planes] the share of bits that are set
+    pbs: Mapping[str, Floats]  # [planes]
+    per_bit: Mapping[str, Floats]  # [2, planes] PbS 0 and PbS 1; NaN where no bit has that value
 
     def pbs_of_bits(self, kind: str) -> Floats:
         """PbS over the bits of either value."""
-        shares = np.stack([1 - self.ones, self.ones])  # [2, 104]
+        shares = np.stack([1 - self.ones, self.ones])  # [2, planes]
         mean: Floats = np.where(shares > 0, shares * self.per_bit[kind], 0.0).sum(axis=0)
         return mean
 
@@ -80,10 +82,10 @@ def measure(network: Network, headset: str, batch: Batch, weights: LossWeights) 
 
 
 def average_bits(planes: Tensor, gradients: Mapping[str, Tensor]) -> Saliency:
-    """All tensors are [B, 104, 8, 8]."""
+    """All tensors are [B, planes, 8, 8]."""
     sizes = {kind: gradient.abs() for kind, gradient in gradients.items()}
     every = planes.shape[0] * 64
-    counts = torch.stack([(1 - planes).sum(dim=(0, 2, 3)), planes.sum(dim=(0, 2, 3))])  # [2, 104]
+    counts = torch.stack([(1 - planes).sum(dim=(0, 2, 3)), planes.sum(dim=(0, 2, 3))])  # [2, planes]
     per_bit = {}
     for kind, size in sizes.items():
         sums = torch.stack([(size * (1 - planes)).sum(dim=(0, 2, 3)), (size * planes).sum(dim=(0, 2, 3))])
@@ -95,8 +97,8 @@ def average_bits(planes: Tensor, gradients: Mapping[str, Tensor]) -> Saliency:
 
 def average(batches: list[Saliency]) -> Saliency:
     """Over batches of one size."""
-    ones = np.stack([batch.ones for batch in batches])  # [batches, 104]
-    shares = np.stack([1 - ones, ones], axis=1)  # [batches, 2, 104]
+    ones = np.stack([batch.ones for batch in batches])  # [batches, planes]
+    shares = np.stack([1 - ones, ones], axis=1)  # [batches, 2, planes]
     per_bit = {}
     for kind in KINDS:
         values = np.stack([batch.per_bit[kind] for batch in batches])
@@ -172,7 +174,7 @@ def read(path: Path) -> dict[str, dict[int, Saliency]]:
 def _from_row(row: Mapping[str, Any]) -> Saliency:
     def column(name: str) -> Floats:
         values = np.array(row[name], dtype=np.float64)  # null becomes NaN
-        if values.shape != (PLANES,):
+        if len(values) not in SIZES:
             raise ValueError
         return values
 

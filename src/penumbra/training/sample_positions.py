@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from penumbra import core
 from penumbra.core import GameRecord, Infostates, StateSet
 from penumbra.rbc.observations import Moved, OpponentMoved
+from penumbra.rbc.synopsis import Synopsis
 from penumbra.rbc.tracker import Tracker
 from penumbra.rbc.walk import walk
 from penumbra.training.examples import ExampleSettings, make_examples
@@ -46,9 +47,9 @@ def records() -> tuple[GameRecord, ...]:
     return tuple(GameRecord.from_bytes(b64decode(line)) for line in lines)
 
 
-def synopses(rows: int) -> NDArray[np.uint64]:
-    """uint64[rows, 104]: steps of these games at random, senses and moves, as the players at them knew them."""
-    examples = make_examples(records(), ExampleSettings(cap=1_000, settle=False))
+def synopses(rows: int, synopsis: Synopsis = "binary") -> NDArray[np.uint64]:
+    """uint64[rows, words]: steps of these games at random, senses and moves, as the players at them knew them."""
+    examples = make_examples(records(), ExampleSettings(cap=1_000, settle=False, synopsis=synopsis))
     return examples.synopses[np.random.default_rng(SEED).permutation(len(examples))[:rows]]
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from penumbra.core import GameBatch
 from penumbra.dsmcp.domain import Evaluator, Legal
 from penumbra.games.archive import Archive, NewGame
+from penumbra.rbc.synopsis import synopsis_read_by_all
 
 SOURCE = "selfplay"
 NAME = "Network"
@@ -57,7 +58,8 @@ def play(
     report: Callable[[int, int], None] = lambda games, steps: None,
 ) -> int:
     """Plays all games into the archive; `report(games, steps)` after each step. How many steps were taken."""
-    batch = GameBatch(plan.games, plan.at_once, plan.ell, plan.cap, plan.seed, plan.ply_limit)
+    synopsis = synopsis_read_by_all(*map(evaluators, plan.headsets))
+    batch = GameBatch(plan.games, plan.at_once, plan.ell, plan.cap, plan.seed, plan.ply_limit, synopsis=synopsis)
     rng = np.random.default_rng(plan.seed)
     cast: dict[int, tuple[tuple[str, float], tuple[str, float]]] = {}
     ended: list[NewGame] = []  # not yet in the archive

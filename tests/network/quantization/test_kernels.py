@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,12 +13,13 @@ import pytest
 from penumbra.dsmcp.domain import Legal
 from penumbra.network import loading, weights
 from penumbra.network.cache import CachedEvaluator
-from penumbra.network.onnx_evaluator import OnnxEvaluator, unpack
+from penumbra.network.onnx_evaluator import OnnxEvaluator
 from penumbra.network.onnx_graph import rounded_values
 from penumbra.network.quantization import calibration, int8_evaluator
 from penumbra.network.quantization.int8_evaluator import Int8Evaluator, builds
 from penumbra.network.quantization.rounding import ranges_of
 from penumbra.network.weights import FULL, LITE, Weights
+from penumbra.rbc.synopsis import LAYOUTS, Synopsis, unpack
 from penumbra.training.examples import ExampleSettings, make_examples
 from penumbra.training.sample_positions import records, synopses
 from tests.oracles import eight_bits as slow
@@ -30,11 +33,16 @@ def build(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(scope="module")
-def positions() -> tuple[np.ndarray, Legal]:
-    examples = make_examples(records()[:12], ExampleSettings(cap=200, seed=9, settle=False))
+@cache
+def positions_of(synopsis: Synopsis) -> tuple[np.ndarray, Legal]:
+    examples = make_examples(records()[:12], ExampleSettings(cap=200, seed=9, settle=False, synopsis=synopsis))
     some = examples.take(np.arange(0, len(examples), 3)[:203])
     return some.synopses, Legal(some.legal, some.legal_offsets)
+
+
+@pytest.fixture(scope="module")
+def positions() -> tuple[np.ndarray, Legal]:
+    return positions_of("binary")
 
 
 def first_rows(positions: tuple[np.ndarray, Legal], n: int) -> tuple[np.ndarray, Legal]:
@@ -50,15 +58,16 @@ def evaluator(given: Weights, build: str, threads: int = 1) -> Int8Evaluator:
     )
 
 
-@pytest.mark.parametrize("width", int8_evaluator.WIDTHS)
-def test_the_numbers_of_the_slow_version(width: int, build: str, positions: tuple[np.ndarray, Legal]) -> None:
-    given = calibration.with_ranges(some_weights(width), synopses(32))
-    features, legal = first_rows(positions, 12)
+@pytest.mark.parametrize(("width", "synopsis"), [(64, "binary"), (128, "binary"), (64, "shares"), (64, "graded")])
+def test_the_numbers_of_the_slow_version(width: int, synopsis: Synopsis, build: str) -> None:
+    assert width in int8_evaluator.WIDTHS
+    given = calibration.with_ranges(some_weights(width, synopsis), synopses(32, synopsis))
+    features, legal = first_rows(positions_of(synopsis), 12)
     assert (legal.actions < 64).any() and (legal.actions == 64 + 4096).any()
     ranges = dict(ranges_of(given) or {})
     for opponent, headset in ((False, "Top"), (True, "Trout")):
         priors, values = evaluator(given, build).evaluate(features, legal, opponent)
-        planes = unpack(features).astype(np.float64)
+        planes = unpack(features) / LAYOUTS[synopsis].largest
         wanted, worth = slow.evaluate(given, ranges, headset, "All", planes, legal)
         # A sum that lies between two bytes may be rounded either way.
         np.testing.assert_allclose(priors, wanted, atol=2e-3)
@@ -66,10 +75,17 @@ def test_the_numbers_of_the_slow_version(width: int, build: str, positions: tupl
         assert np.abs(priors - wanted).mean() < 1e-4
 
 
+@pytest.mark.parametrize("synopsis", get_args(Synopsis))
 @pytest.mark.parametrize("sign", [1, -1])
-def test_the_largest_sums_there_can_be(sign: int, build: str, positions: tuple[np.ndarray, Legal]) -> None:
-    """All bytes 255 and all weights ±127: nothing overflows on the way, neither in 16 bits nor in 32."""
-    given = some_weights(128)
+def test_the_largest_sums_there_can_be(
+    sign: int, synopsis: Synopsis, build: str, positions: tuple[np.ndarray, Legal]
+) -> None:
+    """All bytes 255 and all weights ±127: nothing overflows on the way, neither in 16 bits nor in 32.
+
+    Bits are bytes of 1, but of 255 beside shares, which are 255 here as well. Then the first convolution has the
+    largest sums of all: of one sign for half of its outputs, and of the other, which are 0, for the rest.
+    """
+    given = some_weights(128, synopsis)
     for name, tensor in given.tensors.items():
         if name.endswith(("first.weight", "second.weight")):
             tensor[:] = 0.01 * (sign if "second" in name else 1)
@@ -77,13 +93,17 @@ def test_the_largest_sums_there_can_be(sign: int, build: str, positions: tuple[n
             tensor[:] = 1
         elif name.endswith(("norm.bias", "running_mean")):
             tensor[:] = 0
-    features = np.full((2, 104), 2**64 - 1, np.uint64)
+    largest = LAYOUTS[synopsis].largest
+    features = np.full((2, LAYOUTS[synopsis].words), 2**64 - 1, np.uint64)
     _, legal = first_rows(positions, 2)
     ranges = dict.fromkeys(rounded_values(given, "Top"), (0.0, 0.5))  # so small that every byte is 255
     ranges["headsets.Top.policy_block.sum.relu"] = (0.0, 0.01 * 9 * 128 * 0.5 * 1.1 + 0.5)  # but here none is
+    if largest == 255:
+        given.tensors["tower.0.first.weight"][::2] *= -1
+        ranges["tower.0.first.relu"] = (0.0, 0.01 * 9 * len(LAYOUTS[synopsis].planes) * 1.1)
     made = Int8Evaluator(given, policy="Top", value="All", opponent="Top", threads=1, ranges=ranges, build=build)
     priors, values = made.evaluate(features, legal, False)
-    wanted, worth = slow.evaluate(given, ranges, "Top", "All", unpack(features).astype(np.float64), legal)
+    wanted, worth = slow.evaluate(given, ranges, "Top", "All", unpack(features) / largest, legal)
     np.testing.assert_allclose(priors, wanted, atol=1e-5)
     np.testing.assert_allclose(values, worth, atol=1e-5)
     assert wanted.max() - wanted.min() > 1e-3
@@ -134,6 +154,12 @@ def test_bad_questions_are_refused(build: str, positions: tuple[np.ndarray, Lega
     ):
         with pytest.raises(ValueError, match=message):
             made.evaluate(features, bad, False)
+    with pytest.raises(ValueError, match="the network reads binary synopses and was given graded ones"):
+        made.evaluate(*first_rows(positions_of("graded"), 3), False)
+    with pytest.raises(ValueError, match="the network reads graded synopses and was given binary ones"):
+        calibration.with_ranges(some_weights(64, "graded"), features)
+    with pytest.raises(ValueError, match="features of 103 words a row for a network that reads 104"):
+        made.network("Top").evaluate(np.ascontiguousarray(features[:, 1:]), legal.actions, legal.offsets)
 
 
 def test_who_has_it() -> None:

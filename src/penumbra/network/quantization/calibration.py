@@ -13,10 +13,10 @@ import onnxruntime
 
 from penumbra.core import _cpu
 from penumbra.dsmcp.domain import Features
-from penumbra.network.onnx_evaluator import unpack
 from penumbra.network.onnx_graph import build, rounded_values
 from penumbra.network.quantization.rounding import KEY
 from penumbra.network.weights import Weights
+from penumbra.rbc.synopsis import check_features, unpack
 
 CUT_OFF = 0.001  # percent of the values, at either end
 BATCH = 64
@@ -29,6 +29,7 @@ def is_fast_here() -> bool:
 
 def with_ranges(weights: Weights, synopses: Features) -> Weights:
     """The same weights with the ranges of all headsets, measured on these positions."""
+    check_features(synopses, weights.architecture.synopsis)
     found: dict[str, tuple[float, float]] = {}
     for headset in weights.architecture.headsets:
         names = [name for name in rounded_values(weights, headset) if name not in found]

@@ -17,6 +17,7 @@ from penumbra.core import _cpu
 from penumbra.dsmcp.domain import Features, Floats, Legal
 from penumbra.network.quantization.rounding import Ranges, folded, rounded_weights, scale_and_zero
 from penumbra.network.weights import Weights
+from penumbra.rbc.synopsis import check_features
 
 if TYPE_CHECKING:
     from penumbra.network.quantization import _int8_avx2
@@ -54,6 +55,7 @@ class Int8Evaluator:
         self.kernels.set_threads(threads)
         self.weights, self.ranges = weights, ranges
         self.policy, self.value, self.opponent = policy, value, opponent
+        self.synopsis = weights.architecture.synopsis
         self.networks: dict[str, _int8_avx2.Network] = {}
         self.network(policy)
 
@@ -64,6 +66,7 @@ class Int8Evaluator:
         return self.networks[policy]
 
     def evaluate(self, features: Features, legal: Legal, opponent: bool) -> tuple[Floats, Floats]:
+        check_features(features, self.synopsis)
         network = self.network(self.opponent if opponent else self.policy)
         priors, values = network.evaluate(np.ascontiguousarray(features), legal.actions, legal.offsets)
         return priors, values
@@ -74,7 +77,8 @@ def rounded(weights: Weights, policy: str, value: str, ranges: Ranges) -> tuple[
     architecture = weights.architecture
     head = f"headsets.{policy}"
     blocks: list[tuple[Quantised, Quantised, Any]] = []
-    scales = [np.float32(1)]  # of what goes into each block; the planes are zeros and ones
+    layout = architecture.layout
+    scales = [np.float32(1 / layout.largest)]  # of what goes into each block
     for name in (*(f"tower.{i}" for i in range(architecture.n_depth)), f"{head}.policy_block"):
         within, after = (scale_and_zero(*ranges[f"{name}.{node}.relu"])[0] for node in ("first", "sum"))
         first = convolution(*folded(weights, f"{name}.first"), scales[-1], within)
@@ -89,6 +93,8 @@ def rounded(weights: Weights, policy: str, value: str, ranges: Ranges) -> tuple[
     t = weights.tensors
     return (
         architecture.n_width,
+        layout.bits,
+        len(layout.planes) - layout.bits,
         blocks,
         np.ascontiguousarray(t[f"{head}.policy.weight"][:, :, 0, 0] * last),
         t[f"{head}.policy.bias"].astype(np.float32),

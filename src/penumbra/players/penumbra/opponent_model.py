@@ -22,6 +22,7 @@ from penumbra.core import MOVE, Infostates
 from penumbra.dsmcp.belief import Belief
 from penumbra.dsmcp.domain import Evaluator, Features, Floats, Legal, Rows, places
 from penumbra.rbc.domain import Situation
+from penumbra.rbc.synopsis import synopsis_read_by
 
 PARTICLES = 32  # by which an observation is judged
 FIRST = 2.0  # ln of how much likelier the first headset is before anything was observed
@@ -36,6 +37,7 @@ class OpponentModel:
         """`evaluators` have the policies of the headsets of these names as τ̂, the likeliest first."""
         self.names = tuple(evaluators)
         self.evaluators = tuple(evaluators.values())
+        self.synopsis = synopsis_read_by(self.evaluators[0])
         self.rng = rng
         self.prior = np.where(np.arange(len(self.names)) == 0, FIRST, 0.0)
         self.observed = np.zeros(len(self.names))  # ln of the probability of what was observed, faded
@@ -95,6 +97,7 @@ class Replies:
 
     def __init__(self, model: OpponentModel) -> None:
         self.model = model
+        self.synopsis = model.synopsis
 
     def evaluate(self, features: Features, legal: Legal, opponent: bool) -> tuple[Floats, Floats]:
         return self.model.likeliest.evaluate(features, legal, opponent)

@@ -32,6 +32,7 @@ from penumbra.rbc import domain as rbc
 from penumbra.rbc.actions import code_to_action
 from penumbra.rbc.domain import INNER_SQUARES, ReconBlindChess, Situation
 from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+from penumbra.rbc.synopsis import synopsis_read_by_all
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +112,7 @@ class PenumbraPlayer(Player):
         self._judgement = RootJudgement(self.root_settings)
         playouts, belief = self._make_evaluators()
         self._agent = Agent(
-            ReconBlindChess(),
+            ReconBlindChess(synopsis_read_by_all(playouts, belief)),
             playouts,
             self.settings,
             situation,

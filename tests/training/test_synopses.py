@@ -1,0 +1,105 @@
+"""Networks that read shares go the way of all others: from games to weights, and from weights to games."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from penumbra.arena.game_loop import play_strictly
+from penumbra.core import Game
+from penumbra.games.archive import Archive
+from penumbra.network import weights
+from penumbra.network.architecture import Architecture
+from penumbra.network.heuristic_evaluator import HeuristicEvaluator
+from penumbra.network.loading import network_evaluator
+from penumbra.network.model import Network, to_weights
+from penumbra.network.quantization.calibration import with_ranges
+from penumbra.network.weights import WeightsError
+from penumbra.players.opponents.random_player import RandomPlayer
+from penumbra.players.penumbra.configuration import Configuration
+from penumbra.players.penumbra.factory import make_penumbra
+from penumbra.players.penumbra.player import PenumbraPlayer
+from penumbra.rbc.synopsis import LAYOUTS, Synopsis
+from penumbra.training import run as training
+from penumbra.training import saliency, selfplay
+from penumbra.training.evaluation import evaluate
+from penumbra.training.examples import ExampleSettings
+from penumbra.training.ppo import HEADSET, Improvement, ImprovementRun, Learner, run
+from penumbra.training.ppo_rollouts import Bulk
+from penumbra.training.recipe import LossWeights, Plan, Recipe, read_recipe, recipe_of
+from penumbra.training.sample_positions import synopses
+from penumbra.training.trainer import Trainer
+from tests.support.training_games import records, write_recipe
+
+
+def tiny(synopsis: Synopsis) -> weights.Weights:
+    torch.manual_seed(0)
+    return to_weights(Network(Architecture(8, 2, ("All", "Top"), synopsis)), {"commit": "none"})
+
+
+@pytest.mark.parametrize("synopsis", ["shares", "graded"])
+def test_from_games_to_weights_to_a_game(tmp_path: Path, synopsis: Synopsis) -> None:
+    recipe = read_recipe(write_recipe(tmp_path, steps=3, synopsis=synopsis))
+    assert recipe.architecture.synopsis == recipe.examples.synopsis == synopsis
+    training.train(recipe, records(), tmp_path, "cpu", say=lambda line: None)
+    trained = weights.load(tmp_path / "weights.safetensors")
+    assert trained.architecture == recipe.architecture
+
+    judged = recipe_of(trained)
+    table = training.validation_table(judged, records(), "cpu", 200)
+    trainer = Trainer(recipe, "cpu", trained)
+    assert 0 <= evaluate(trainer.network, table).own("top1")["All"] < 1
+    found = saliency.measure(trainer.network, "All", table.draw("All", 16, None), LossWeights())
+    assert found.pbs["action"].shape == (len(LAYOUTS[synopsis].planes),)
+    assert 0 < found.ones[-1] < 1  # how many states there are, which is no bit
+
+    weights.save(with_ranges(weights.for_play(trained), synopses(64, synopsis)), tmp_path / "play.safetensors")
+    settings = {"b": 8, "n_particles": 32}
+    player = make_penumbra(
+        Configuration(weights=str(tmp_path / "play.safetensors"), device="cpu", nodes=40, settings=settings, seed=1)
+    )
+    play_strictly(player, RandomPlayer(2), Game(None, None, 4))
+    assert player.faults == [] and player.recoveries == [] and player.decisions
+
+
+def test_from_weights_to_games_to_better_weights(tmp_path: Path) -> None:
+    learner = Learner(tiny("graded"), Improvement(batch=64, examples=ExampleSettings(cap=200, settle=False)), "cpu")
+    bulk = Bulk(learner.network, HEADSET, [], steps=100, at_once=4, cap=100)
+    played = bulk.play().followed_by(learner.steps_of(bulk.finished[:2]))
+    assert played.planes.shape[1] == LAYOUTS["graded"].words
+    assert learner.learn(played, None)["updates"] > 0
+    weights.save(learner.weights(), tmp_path / "w.safetensors")
+
+    def evaluators(headset: str) -> object:
+        return network_evaluator(str(tmp_path / "w.safetensors"), "cpu", headset)
+
+    with Archive.create(tmp_path / "games.db") as archive:
+        plan = selfplay.SelfPlay(games=2, at_once=2, cap=100, ply_limit=10)
+        assert selfplay.play(plan, evaluators, archive) > 10  # type: ignore[arg-type]
+        assert len(archive) == 2
+
+
+def test_sorts_that_do_not_fit_together_are_refused_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^the network reads graded synopses, but the examples have binary ones$"):
+        Recipe(Architecture(8, 2, ("All",), "graded"), {"All": Plan("all")})
+    with pytest.raises(ValueError, match="there is no synopsis 'grey'; there are binary, shares, graded"):
+        Architecture(synopsis="grey")  # type: ignore[arg-type]
+    recipe = read_recipe(write_recipe(tmp_path, steps=1, synopsis="graded"))
+    binary = tiny("binary")
+    fitting = replace(binary, architecture=replace(recipe.architecture, synopsis="binary"))
+    with pytest.raises(WeightsError, match="not a network of the recipe's size, headsets and synopsis"):
+        Trainer(recipe, "cpu", fitting)
+    for name, made in (("learner", binary), ("teacher", tiny("graded"))):
+        weights.save(made, tmp_path / name)
+    asked = ImprovementRun(tmp_path / "learner", tmp_path / "out", 1, Improvement(), "cpu", tmp_path / "teacher")
+    with pytest.raises(WeightsError, match=r"teacher: reads graded synopses, and .*learner binary ones"):
+        run(asked)
+    graded = network_evaluator(str(tmp_path / "teacher"), "cpu", "Top")
+    mixed = PenumbraPlayer(lambda: (graded, HeuristicEvaluator()), nodes=10)
+    with pytest.raises(ValueError, match="evaluators of one player read different synopses: binary, graded"):
+        mixed.start(True)
+    assert np.all(tiny("graded").tensors["tower.0.first.weight"].shape[1] == 150)
