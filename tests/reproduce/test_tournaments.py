@@ -52,8 +52,9 @@ class FakePool:
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, GameResult | None, str]]:
         for index, job in enumerate(jobs):
-            self.devices.append(job.a.settings["device"])
-            self.now[0] += 40.0
+            if not job.rehearsal:
+                self.devices.append(job.a.settings["device"])
+                self.now[0] += 40.0
             yield index, None, "not played"
 
     def close(self) -> None:

@@ -118,13 +118,13 @@ def parse_clock(text: str) -> Clock:
 def _play(match: Match, as_json: bool) -> None:
     """Plays it and says what came of it."""
     import json
-    import sys
 
     from penumbra.arena.match import MatchStopped, run, to_json
     from penumbra.commands.terminal.progress import progress
 
     _show_installations(match)
-    print(plan_line(match), file=sys.stderr if as_json else sys.stdout, flush=True)
+    if not as_json:
+        print(plan_line(match), flush=True)
     with progress(f"{match.a.name} v {match.b.name}", match.games) as bar:
 
         def report(score: Score) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from penumbra.commands.checks import file_to_read, first, folder_to_fill
+from penumbra.commands.checks import first, folder_to_fill
 from penumbra.commands.errors import when_interrupted
 from penumbra.commands.options import MINUTES, NODES, REPRODUCTION, WORKERS, ArchivesIfAny, Device, Seed, examples
 
@@ -40,9 +40,7 @@ def reproduce(
     ] = None,
     log: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="A log that `penumbra train --saliency` wrote; may be repeated.", callback=first(file_to_read)
-        ),
+        typer.Option(help="A log that `penumbra train --saliency` wrote; may be repeated."),
     ] = None,
     recipe: Annotated[
         Path | None,
