@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from penumbra.games.archive import Archive
+from penumbra.games.archive import Archive, ArchiveError
 from penumbra.games.verification import verify
 from penumbra.interop.history import read_record
 
@@ -356,16 +356,29 @@ def inference(chaos: Chaos) -> None:
     expected = chaos.reference("inference", whole)
     path = chaos.path("served.db")
     before: Contents = {}
-    for _ in range(2):
+    for is_left_alone in (True, False):
         with inference_server(chaos, socket) as server:
             command = chaos.start("generate", file, "--archive", path)
-            chaos.disturb(command, (server,))
+            if is_left_alone:  # the server is not, and the run has to notice
+                wait_for_games(path, command)
+                chaos.signal(server.process.pid, signal.SIGKILL, "kills of a worker or server")
+            else:
+                chaos.disturb(command, (server,))
             command.end()
             before = kept(path, before)
     with inference_server(chaos, socket):
         chaos.finish("generate", file, "--archive", path)
     if contents(path) != expected:
         raise Fault(f"{path}: is not what an undisturbed run makes")
+
+
+def wait_for_games(path: Path, command: Command) -> None:
+    """Until there are some, or the command has ended."""
+    while command.is_running():
+        with contextlib.suppress(ArchiveError), Archive.open(path) as archive:
+            if len(archive):
+                return
+        time.sleep(0.05)
 
 
 @contextlib.contextmanager
