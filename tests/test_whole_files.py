@@ -96,6 +96,8 @@ WRITERS = {"write_text", "write_bytes", "savefig", "save_file", "copyfile"}
 MAY = {
     ("bench/states.py", "write_text"),  # to the kernel
     ("whole_files.py", "open"),
+    ("commands/checks.py", "open"),  # tries whether a file can be written
+    ("server/game_log.py", "fdopen"),  # a log, which keeps whole lines itself, and a copy of a damaged one
     ("training/ppo.py", "open"),  # what a process prints
     ("interop/isolated_host.py", "open"),  # the same
 }
