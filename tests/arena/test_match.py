@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 from unittest.mock import patch
@@ -422,6 +423,23 @@ def test_the_same_seed_gives_the_same_match_for_any_number_of_workers(tmp_path: 
         match = Match(entrant("penumbra", configuration), Entrant("random"), 2, Clock(None), workers=workers, seed=3)
         records.append([result.record for result in run(match)[0].results])
     assert records[0] == records[1]
+
+
+def test_openings_at_random_are_the_same_for_every_two_games() -> None:
+    match = Match(Entrant("random"), Entrant("attacker"), 6, Clock(None), opening_plies=3)
+    score, _ = run(match)
+    openings = [tuple(GameRecord.from_bytes(result.record).moves[:3]) for result in score.results]
+    assert openings[::2] == openings[1::2] and len(set(openings)) == 3
+    assert [result.a_is_white for result in score.results] == [True, False] * 3
+
+
+def test_games_that_repeat_themselves_are_told_of() -> None:
+    match = Match(Entrant("random"), Entrant("attacker"), 4, Clock(None))
+    score, _ = run(match)
+    assert score.different == 4 and "differ" not in summary(match, score, False)
+    again = Score([*score.results, replace(score.results[0], number=4)])
+    assert again.different == to_json(match, again, False)["different"] == 4
+    assert "only 4 of these games differ" in summary(match, again, False)
 
 
 def test_an_interrupt_ends_the_match_with_what_was_played(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from penumbra.arena.entrants import Entrant, PlayerPool
 from penumbra.arena.game_loop import CannotStart, Clock, play, rehearse
+from penumbra.arena.opening import with_opening
 from penumbra.arena.pool import Pool, threads_for_each
 from penumbra.arena.score import GameResult, Score
 from penumbra.arena.sprt import Sprt
@@ -45,7 +46,8 @@ HARNESS, CANNOT_START, REHEARSAL = "harness", "cannot start", "rehearsal"  # rea
 class Match:
     """What is to be played. `out` is a folder for the games; `record` adds Penumbra's decisions to them.
 
-    With a sequential test the match ends as soon as it is clear, and `games` are the most that are played.
+    With a sequential test the match ends as soon as it is clear, and `games` are the most that are played. Each game
+    begins with `opening_plies` moves at random; every two games have the same, with colours exchanged.
     """
 
     a: Entrant
@@ -57,13 +59,15 @@ class Match:
     out: Path | None = None
     record: bool = False
     sprt: Sprt | None = None
+    opening_plies: int = 0
 
     def is_clear(self, score: Score) -> bool:
         return self.sprt is not None and self.sprt.verdict(*score.tally) is not None
 
     def job(self, number: int) -> Job:
         """The game of that number, from 0."""
-        return Job(number, number % 2 == 0, self.a, self.b, self.clock, self.seed + 2 * number)
+        seed, opening = self.seed + 2 * number, (self.opening_plies, self.seed + number // 2)
+        return Job(number, number % 2 == 0, self.a, self.b, self.clock, seed, opening)
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class Job:
     b: Entrant
     clock: Clock
     seed: int
+    opening: tuple[int, int] = (0, 0)  # how many moves are made at random at the beginning, and their seed
     rehearsal: bool = False
 
 
@@ -109,7 +114,7 @@ class GameWorker:
             if job.rehearsal:
                 rehearse(players[white], players[black])
                 return unsettled(job, REHEARSAL)
-            outcome = play(players[white], players[black], job.clock)
+            outcome = play(*with_opening(players[white], players[black], *job.opening), job.clock)
         except CannotStart as error:
             who = sides["a" if error.color == job.a_is_white else "b"]
             return unsettled(job, CANNOT_START, f"{who.name} cannot start: {error.detail}")
@@ -241,8 +246,10 @@ def to_json(match: Match, score: Score, interrupted: bool) -> dict[str, Any]:
         "b_installation": match.b.installation and asdict(match.b.installation),
         "clock": asdict(match.clock),
         "seed": match.seed,
+        "opening_plies": match.opening_plies,
         "asked_for": match.games,
         "played": len(score.settled),
+        "different": score.different,
         "unsettled": len(score.results) - len(score.settled),
         "interrupted": interrupted,
         "a_wins": score.count("a"),

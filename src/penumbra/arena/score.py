@@ -83,6 +83,11 @@ class Score:
     def interval(self) -> tuple[float, float]:
         return wilson(self.points, len(self.settled))
 
+    @property
+    def different(self) -> int:
+        """How many of the games differ: programs that always play alike repeat them, and a repetition tells nothing."""
+        return len({(result.record, result.a_is_white) for result in self.settled})
+
     def reasons(self, winner: str | None) -> dict[str, int]:
         """How the games that this side won (None: drawn) ended, the most frequent first."""
         return dict(Counter(result.reason for result in self.settled if result.winner == winner).most_common())

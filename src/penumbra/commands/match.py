@@ -51,6 +51,14 @@ def match(
             help="Each player's seconds for a whole game, and those added after each turn; none: no clock.",
         ),
     ] = "900+5",
+    opening_plies: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=100,
+            help="Begin each game with so many moves at random, the same for every two games with colours exchanged.",
+        ),
+    ] = 0,
     seconds: Seconds = None,
     nodes: Nodes = None,
     workers: Workers = 1,
@@ -94,9 +102,8 @@ def match(
     sides = entrant(a, configuration, python_a, name_a), entrant(b, configuration, python_b, name_b)
     test = Sprt(elo0, elo1) if sprt else None
     most = games or (10_000 if sprt else 2)
-    _play(
-        Match(*sides, most, parse_clock(clock), workers=workers, seed=seed, out=out, record=record, sprt=test), as_json
-    )
+    planned = Match(*sides, most, parse_clock(clock), workers, seed, out, record, test, opening_plies)
+    _play(planned, as_json)
 
 
 def parse_clock(text: str) -> Clock:
@@ -197,6 +204,11 @@ def summary(match: Match, score: Score, interrupted: bool) -> str:
     if faults := score.faults:
         lines.append(f"  {len(faults)} of these games ended by a player's fault; the others: {score.faultless.line()}")
         lines += [f"  {fault_line(match, result)}" for result in faults[:FAULTS_SHOWN]]
+    if score.different < len(score.settled):
+        lines.append(
+            f"  only {score.different} of these games differ, so the interval is too narrow: the players repeat "
+            "themselves (see --opening-plies)"
+        )
     if match.sprt is not None:
         lines.append(f"  {match.sprt.line(*score.tally)}")
     for side, name in (("a", match.a.name), ("b", match.b.name)):
