@@ -112,7 +112,8 @@ def test_a_player_plays_on_by_itself_and_with_the_next_server(tmp_path: Path) ->
     """The bot is not to resign; only a run has others to play the game again."""
     evaluator = RemoteEvaluator(str(tmp_path / "socket"), "Top", "Top")
     player = PenumbraPlayer(evaluator, nodes=1)
-    player.start(True)
+    with serving(tmp_path / "socket"):
+        player.start(True)  # which needs the server: it says what sort of synopsis its network reads
     player.opponent_moved(None)
     assert player.choose_sense() in range(64)
     player.sensed(None, ())

@@ -126,4 +126,5 @@ def run_penumbra_code(code: str) -> tuple[int, str]:
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     answer = run_penumbra("match", "random", "random", "--out", tmp_path / "file", "--clock", "none")
-    assert (answer.returncode, answer.stderr) == (1, f"penumbra: {tmp_path / 'file'}: File exists\n")
+    file = tmp_path / "file"
+    assert (answer.returncode, answer.stderr) == (1, f"penumbra: {file} cannot be written to: {file} is not a folder\n")

@@ -20,6 +20,7 @@ from penumbra.dsmcp.domain import Evaluator, Legal
 from penumbra.network import SCHEME
 from penumbra.network.inference_server import RemoteEvaluator, Served, headsets_at
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError, load
+from penumbra.rbc.synopsis import synopsis_read_by
 
 FLOAT = "cpu32"  # the CPU without quantisation
 OWN = ("Penumbra", "Top")  # headsets of π, by preference: the one trained by self-play, else that of the best players
@@ -156,7 +157,7 @@ def _make(path: str, device: str, policy: str, opponent: str, cores: int, value:
 def tried(evaluator: Evaluator, name: str) -> Evaluator:
     """The evaluator, once it has evaluated the first position of a game for both players; WeightsError if it cannot."""
     position = Infostates.draw(StateSet(START_FEN, True), 1, SENSE)
-    features, legal = position.synopsis(), Legal(*position.legal())
+    features, legal = position.features(synopsis_read_by(evaluator)), Legal(*position.legal())
     for opponent in (False, True):
         try:
             priors, values = evaluator.evaluate(features, legal, opponent)
