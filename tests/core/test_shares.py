@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from penumbra import core
 from penumbra.rbc.synopsis import LAYOUTS, SHARES
-from tests.core.test_synopsis import mirrored
 from tests.oracles.shares import shares
 from tests.oracles.synopsis import MOVE, SENSE, Context
 from tests.support.kernels import core_context, fen_of
-from tests.support.situations import Known, known, random_steps, real_games, rows_of
+from tests.support.situations import Known, known, mirrored, random_steps, real_games, rows_of
 
 Shares = NDArray[np.uint8]
 

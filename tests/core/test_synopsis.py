@@ -16,7 +16,7 @@ from penumbra import core
 from penumbra.rbc.synopsis import PLANES
 from tests.oracles.synopsis import MOVE, PAIRS, SENSE, Context, synopsis
 from tests.support.kernels import batch, core_context, squares
-from tests.support.situations import SCALE, Known, known, random_steps, real_games, rows_of
+from tests.support.situations import SCALE, Known, known, mirrored, random_steps, real_games, rows_of
 
 Planes = NDArray[np.uint64]
 
@@ -175,11 +175,6 @@ def test_previous_squares_differ_from_the_last_ones_in_ordinary_games() -> None:
     for game in real_games():
         planes = rows_of(list(known(game, 1, 0))).synopsis()[4:]
         assert np.mean(np.any(planes[:, 100:] != planes[:, 32:36], axis=1)) > 0.8
-
-
-def mirrored(state: Known) -> Known:
-    fens = [chess.Board(fen).mirror().fen(en_passant="fen") for fen in state.fens]
-    return Known(not state.player, state.kind, fens, state.context)
 
 
 def test_mirroring_and_swapping_colours_changes_neither_planes_nor_actions() -> None:

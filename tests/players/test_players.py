@@ -13,23 +13,7 @@ from penumbra.players.opponents.hunter import Hunter, attack_probabilities, path
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.rbc.actions import parse_square, uci_to_code, view, view_code
 from tests.support.processes import run_python
-
-
-class Witness(RandomPlayer):
-    """A random player that writes down everything it is told."""
-
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
-        self.seen: list[object] = []
-
-    def opponent_moved(self, capture: int | None) -> None:
-        self.seen.append(("opponent", capture))
-
-    def sensed(self, square: int | None, contents: Sequence[int]) -> None:
-        self.seen.append(("sensed", square, tuple(contents)))
-
-    def moved(self, requested: int, taken: int, capture: int | None) -> None:
-        self.seen.append(("moved", requested, taken, capture))
+from tests.support.witness import Witness
 
 
 def test_players_are_told_their_own_observations_in_their_own_view() -> None:

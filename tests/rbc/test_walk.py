@@ -17,8 +17,8 @@ from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
 from penumbra.rbc.possible import possible_after
 from penumbra.rbc.tracker import Follower, ImpossibleObservation, Tracker
 from penumbra.rbc.walk import IllegalStep, Step, walk
-from tests.players.test_players import Witness
 from tests.support.situations import real_games, real_records
+from tests.support.witness import Witness
 
 BLACK_TO_MOVE = "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 2"
 LETTERS = " PNBRQKpnbrqk"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -13,6 +13,7 @@ from unittest.mock import patch
 from starlette.testclient import TestClient, WebSocketTestSession
 
 from penumbra.players.penumbra.configuration import Configuration
+from penumbra.rbc.actions import PASS
 from penumbra.server import connection
 from penumbra.server.application import ServerSettings, make_app
 from penumbra.server.assistance import Assistant
@@ -22,6 +23,28 @@ from penumbra.server.lobby import Lobby
 
 BASE = "http://localhost"
 Turn = tuple[int | None, int]  # the square sensed and the action, as the bot sees them
+PASSES: list[Turn] = [(0, PASS)] * 60
+KING_HUNT = ["b1c3", "c3b5", "b5d6", "d6e8"]  # White takes the king of who only passes
+
+
+def refused(answer: Any) -> str:
+    """The code of an answer that is an error."""
+    assert answer["type"] == "error", answer
+    assert answer["message"]
+    return str(answer["code"])
+
+
+def in_lobby(folder: Path, test: Callable[[Lobby], Awaitable[None]], most: int = 2) -> None:
+    """Runs a test in a lobby of its own, in which bots pass."""
+
+    async def run() -> None:
+        lobby = Lobby(folder, ScriptedBots(PASSES), Configuration(), most, now=lambda: 0.0)
+        try:
+            await test(lobby)
+        finally:
+            await lobby.close()
+
+    asyncio.run(run())
 
 
 class ScriptedBots(BotClient):

@@ -25,8 +25,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from penumbra.server.game_log import read
 from penumbra.server.memory import children, resident
 from tests.server.browser import Server, serving
-from tests.server.figures import note
-from tests.server.test_load import BOTS, summary
+from tests.server.figures import BOTS, note, summary
 
 pytestmark = pytest.mark.evidence
 

@@ -22,8 +22,7 @@ from penumbra.server.lobby import Lobby
 from penumbra.server.messages import Move, NewPlay, Sense, Side
 from tests.server.browser import Server
 from tests.server.listening import Socket, begin
-from tests.server.scripted import ScriptedBots
-from tests.server.test_games import PASSES
+from tests.server.scripted import PASSES, ScriptedBots
 
 LINES: list[Line] = [
     SenseLine(0, "e7", None),

@@ -12,22 +12,22 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from penumbra.players.penumbra.configuration import Configuration
-from penumbra.rbc.actions import PASS, parse_action
+from penumbra.rbc.actions import parse_action
 from penumbra.server.application import ServerSettings, make_app
 from penumbra.server.connection import LONGEST, PATIENCE, Connection
 from penumbra.server.lobby import Lobby
 from penumbra.server.messages import NewPlay, Sense, Side
-from tests.server.scripted import BASE, ScriptedBots, Turn, new_game, page, server
+from tests.server.scripted import (
+    BASE,
+    KING_HUNT,
+    PASSES,
+    ScriptedBots,
+    new_game,
+    page,
+    refused,
+    server,
+)
 from tests.support import DATA
-
-PASSES: list[Turn] = [(0, PASS)] * 60
-KING_HUNT = ["b1c3", "c3b5", "b5d6", "d6e8"]
-
-
-def refused(answer: Any) -> str:
-    assert answer["type"] == "error", answer
-    assert answer["message"]
-    return str(answer["code"])
 
 
 def test_a_game_is_won_by_taking_the_king_and_only_then_shown_whole(tmp_path: Path) -> None:

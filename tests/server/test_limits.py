@@ -26,9 +26,7 @@ from penumbra.server.live_game import LiveGame
 from penumbra.server.lobby import Lobby
 from penumbra.server.messages import Move, NewPlay, Sense, Side
 from tests.server.listening import SECONDS, Socket, begin, listening, say, status
-from tests.server.scripted import ScriptedBots, server
-from tests.server.test_games import PASSES, refused
-from tests.server.test_lobby import in_lobby
+from tests.server.scripted import PASSES, ScriptedBots, in_lobby, refused, server
 from tests.support import ROOT
 
 PLAY: dict[str, Any] = {"mode": "play", "opponent": {"player": "random"}, "color": "white"}

@@ -15,11 +15,9 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.server.browser import Server, serving
-from tests.server.figures import note
+from tests.server.figures import BOTS, note, summary
 
 pytestmark = pytest.mark.evidence
-
-BOTS = ("random", "hunter", "attacker", "trout", "strange-fish")
 
 
 class Person:
@@ -87,12 +85,6 @@ def play(people: list[Person], seconds: float, pause: float) -> list[float]:
 
     asyncio.run(run())
     return sorted(latency for person in people for latency in person.latencies)
-
-
-def summary(latencies: list[float]) -> dict[str, float]:
-    n = len(latencies)
-    shares = {"half": n // 2, "95 %": int(0.95 * n), "99 %": int(0.99 * n), "all": n - 1}
-    return {"answers": n} | {f"{name} within ms": round(1_000 * latencies[i], 1) for name, i in shares.items()}
 
 
 def test_fifty_games_for_two_minutes(tmp_path: Path) -> None:

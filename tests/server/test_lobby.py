@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,7 @@ from penumbra.server.live_game import MOST_PAGES, LiveGame
 from penumbra.server.lobby import Lobby
 from penumbra.server.messages import Move, NewPlay, NewWatch, Refusal, Resign, Sense, Side
 from tests.server.listening import Socket, begin, listening
-from tests.server.scripted import ScriptedBots, new_game, page, server
-from tests.server.test_games import KING_HUNT, PASSES
+from tests.server.scripted import KING_HUNT, PASSES, ScriptedBots, in_lobby, new_game, page, server
 
 PLAY = NewPlay(mode="play", opponent=Side(player="random"), color="white")
 
@@ -32,17 +30,6 @@ class Listener:
 
     def send(self, message: dict[str, Any]) -> None:
         self.messages.append(message)
-
-
-def in_lobby(folder: Path, test: Callable[[Lobby], Awaitable[None]], most: int = 2) -> None:
-    async def run() -> None:
-        lobby = Lobby(folder, ScriptedBots(PASSES), Configuration(), most, now=lambda: 0.0)
-        try:
-            await test(lobby)
-        finally:
-            await lobby.close()
-
-    asyncio.run(run())
 
 
 def play_turn(game: LiveGame, move: str) -> None:

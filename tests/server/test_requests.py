@@ -30,8 +30,7 @@ from penumbra.server.application import ServerSettings, make_app
 from penumbra.server.bot_client import MOST_JOBS
 from penumbra.server.jobs import LONGEST
 from tests.server.listening import SECONDS, Socket, begin, listening, say, status
-from tests.server.scripted import BASE, Page, ScriptedBots, new_game, page, server
-from tests.server.test_games import PASSES, refused
+from tests.server.scripted import BASE, PASSES, Page, ScriptedBots, new_game, page, refused, server
 from tests.support import DATA
 from tests.support.evidence import scale
 

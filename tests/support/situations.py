@@ -177,6 +177,12 @@ def known(game: dict[str, Any], size: int, seed: int) -> Iterator[Known]:
             seen[moment.player] = previous_shares(moment.player, map(chess.Board, state.fens))
 
 
+def mirrored(state: Known) -> Known:
+    """The same with ranks mirrored and colours exchanged."""
+    fens = [chess.Board(fen).mirror().fen(en_passant="fen") for fen in state.fens]
+    return Known(not state.player, state.kind, fens, state.context)
+
+
 def rows_of(states: Sequence[Known], limit: int = 128) -> core.Infostates:
     """One native row for each information state."""
     rows = [core.Infostates.from_fens([s.fens], s.player, s.kind, limit, [core_context(s.context)]) for s in states]
