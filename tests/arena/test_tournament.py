@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html.parser
 import io
+import itertools
 import json
 import os
 import random
@@ -76,6 +77,19 @@ def test_a_second_run_plays_what_is_missing_and_players_may_come_and_go(tmp_path
         assert run(other_clock, archive).played == 6  # another clock, other games
     game = next(iter(contents(quick(2), path)))
     assert game[2] in (0, 1)
+
+
+def test_two_games_of_a_pairing_begin_alike_and_others_are_other_games(tmp_path: Path) -> None:
+    opened, plain = quick(4, opening_plies=3), quick(4)
+    assert (
+        [p.run for p in opened.pairings()] != [p.run for p in plain.pairings()] == [p.run for p in quick(2).pairings()]
+    )
+    with Archive.create(tmp_path / "games.db") as archive:
+        run(opened, archive)
+        openings = {(game.white, game.black, n): game.record.moves[:3] for n, game in games_of(opened, archive)}
+    for first, second in itertools.combinations(("Wild", "Hasty", "Other"), 2):
+        begun = [list(openings.get((first, second, n)) or openings[second, first, n]) for n in range(4)]
+        assert begun[0] == begun[1] != begun[2] == begun[3]
 
 
 def test_what_a_game_is_known_by(tmp_path: Path) -> None:

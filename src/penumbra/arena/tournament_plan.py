@@ -8,6 +8,7 @@
     pin = true                # each process stays on cores of its own, if there are enough; left out, it does not
     seconds = 900.0           # each player's clock; left out, none: what a player may think is in its settings
     increment = 5.0           # seconds added after each turn
+    opening_plies = 4         # moves at random that a game begins with, the same for every two games of a pairing
     on_error = "lose"         # a player that crashes, hangs or cheats loses; "replay": that game is played again
 
     [[player]]
@@ -91,6 +92,7 @@ class Tournament:
     pin: bool = False
     clock: Clock = field(default_factory=lambda: Clock(None))
     on_error: str = "lose"
+    opening_plies: int = 0
 
     def pairings(self) -> list[Pairing]:
         """Everybody who meets, in the order of the file."""
@@ -110,13 +112,14 @@ class Tournament:
             "tournament": self.seed,
             "clock": [self.clock.seconds, self.clock.increment],
             "players": [first.plain(), second.plain()],
+            **({"opening_plies": self.opening_plies} if self.opening_plies else {}),
         }
         return Pairing(first, second, json.dumps(run, sort_keys=True))
 
     def _fixture(self, pairing: Pairing, number: int) -> Fixture:
         rng = random.Random(f"{self.seed}:{pairing.first.name}:{pairing.second.name}:{number}")
-        seed = rng.getrandbits(30)
-        return Fixture(pairing, Job(number, number % 2 == 0, pairing.first, pairing.second, self.clock, seed))
+        seed, opening = rng.getrandbits(30), (self.opening_plies, self.seed + number // 2)
+        return Fixture(pairing, Job(number, number % 2 == 0, pairing.first, pairing.second, self.clock, seed, opening))
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,7 @@ class _File:
     seconds: Positive | None = None
     increment: NotNegative = 0.0
     on_error: Literal["lose", "replay"] = "lose"
+    opening_plies: Natural = 0
 
 
 @dataclass(frozen=True)
@@ -177,6 +181,7 @@ def _tournament(given: _File, folder: Path) -> Tournament:
         given.pin,
         Clock(given.seconds, given.increment),
         given.on_error,
+        given.opening_plies,
     )
     if (asked := given.games * len(tournament.pairings())) > MOST_GAMES:
         raise ConfigurationError(f"games = {given.games}: that makes {asked:,}, and {MOST_GAMES:,} are the most")
