@@ -18,7 +18,7 @@ SCALE = 6.0  # pawns of material that make a value of tanh(1)
 OWN = slice(12, 17)
 DEFINITE = slice(19, 24)  # definitely opposing P N B R Q
 POSSIBLE = slice(26, 31)
-EMPTY_FOR_SURE, KNOWN, MAYBE_ATTACKED, SAFE_KING = 80, 68, 52, 65
+EMPTY_FOR_SURE, KNOWN, MAYBE_ATTACKED = 80, 68, 52
 POSSIBLE_KING, MAYBE_ATTACKABLE = 31, 38
 BITS = np.uint64(1) << np.arange(64, dtype=np.uint64)
 

@@ -22,9 +22,7 @@ class Player:
 
     recoveries: Sequence[str] = ()  # impossible observations of the last game, each survived
     faults: Sequence[str] = ()  # of the search in the last game, each survived
-    gone: EvaluatorGone | None = (
-        None  # what was not there any more in the last game, so that it was not played properly
-    )
+    gone: EvaluatorGone | None = None  # why its evaluator went away in the last game, which is nobody's then
 
     @property
     def name(self) -> str:
