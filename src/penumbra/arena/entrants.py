@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,20 +90,27 @@ def entrant(
 
 def _isolated(name: str, source: str, environment: Mapping[str, str] | None, keep: bool, label: str | None) -> Entrant:
     """A reconchess player, found to load."""
-    from penumbra.interop.isolated_player import IsolatedPlayer, PlayerFault, find_player
+    from penumbra.interop.isolated_player import IsolatedPlayer, find_player
 
     found = find_player(source)
     if found is None:
         known = ", ".join(registry.names())
         raise ValueError(f"there is no player {name!r}: it is neither a file, a module, nor one of {known}")
     player = IsolatedPlayer(found, environment=environment)
+    _try(player, lambda fault: f"{name} cannot be loaded: {fault}")
+    return Entrant(label or name, found, environment=environment or {}, keep=keep, title=player.name, label=label)
+
+
+def _try(player: IsolatedPlayer, line: Callable[[str], str]) -> None:
+    """Loads it once; ValueError, with the line for the fault, if it cannot be."""
+    from penumbra.interop.isolated_player import PlayerFault
+
     try:
         player.load()
     except PlayerFault as fault:
-        raise ValueError(f"{name} cannot be loaded: {fault.detail}") from None
+        raise ValueError(line(fault.detail)) from None
     finally:
         player.close()
-    return Entrant(label or name, found, environment=environment or {}, keep=keep, title=player.name, label=label)
 
 
 def _in_python(
@@ -116,18 +123,13 @@ def _in_python(
     label: str | None,
 ) -> Entrant:
     """A player of the Penumbra that another Python has, or a reconchess player there, found to load."""
-    from penumbra.interop.isolated_player import IsolatedPlayer, PlayerFault, find_python
+    from penumbra.interop.isolated_player import IsolatedPlayer, find_python
 
     path = find_python(python)
     if name not in registry.ENTRIES and Path(name).is_file():
         source = str(Path(name).resolve())
     player = IsolatedPlayer(source, environment=environment, python=path, settings=settings)
-    try:
-        player.load()
-    except PlayerFault as fault:
-        raise ValueError(f"{python}: {fault.detail.removeprefix('load: ')}") from None
-    finally:
-        player.close()
+    _try(player, lambda fault: f"{python}: {fault.removeprefix('load: ')}")
     assert player.installation is not None
     label = label or f"{name} ({python})"
     return Entrant(
