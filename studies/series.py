@@ -40,6 +40,7 @@ import logging
 import math
 import os
 import signal
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -186,20 +187,20 @@ def jobs(series: Series, done: Counter[tuple[str, str]], seed: int) -> Iterator[
             }
 
 
-def run(path: Path, out: Path, workers: int, minutes: float, seed: int) -> None:
-    table = read_toml(path)
-    with within(path):
-        series = read_table(Series, table)
+def run(series: Series, out: Path, options: argparse.Namespace) -> None:
+    """Plays until the time is up, after the games that `out` holds."""
     done: Counter[tuple[str, str]] = Counter()
     if out.exists():
         done.update((g["a"], g["b"]) for g in read(out))
-    pool: Pool[dict[str, Any], dict[str, Any]] = Pool(SeriesWorker, workers, pin=True)
+    pool: Pool[dict[str, Any], dict[str, Any]] = Pool(SeriesWorker, options.workers, pin=True)
+    last = time.monotonic() + 60 * (options.minutes if options.begin is None else options.begin)
+    waiting = itertools.takewhile(lambda _: time.monotonic() < last, jobs(series, done, options.seed))
     finished, stopped = 0, ""
     signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 60 * minutes)  # games that are not finished then are stopped
+    signal.setitimer(signal.ITIMER_REAL, 60 * options.minutes)  # games that are not finished then are stopped
     try:
         with out.open("a", encoding="utf-8") as file:
-            for _, result, trouble in pool.run(jobs(series, done, seed)):
+            for _, result, trouble in pool.run(waiting):
                 if result is None:
                     raise RuntimeError(trouble)
                 file.write(json.dumps(result) + "\n")
@@ -265,20 +266,28 @@ def report(games: list[dict[str, Any]]) -> None:
         print(f"{name}: least on the clock {min(least):.2f} s, median {np.median(least):.1f} s")
 
 
+def playing_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, default=Path("series.jsonl"), help="a line for each finished game")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=5.0, help="then unfinished games are stopped")
+    parser.add_argument("--begin", type=float, help="begin no game after so many minutes, so that none is stopped")
+    parser.add_argument("--seed", type=int, default=1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("series", nargs="*", type=Path, help="the series, or with --report its outputs")
-    parser.add_argument("--out", type=Path, default=Path("series.jsonl"))
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--minutes", type=float, default=5.0)
-    parser.add_argument("--seed", type=int, default=1)
+    playing_options(parser)
     parser.add_argument("--report", action="store_true")
     options = parser.parse_args()
     hear_interrupts()
     if options.report:
         report(read(*options.series))
-    else:
-        run(options.series[0], options.out, options.workers, options.minutes, options.seed)
+        return
+    table = read_toml(options.series[0])
+    with within(options.series[0]):
+        series = read_table(Series, table)
+    run(series, options.out, options)
 
 
 if __name__ == "__main__":

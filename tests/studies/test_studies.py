@@ -9,6 +9,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from penumbra.arena.score import GameResult, Score
@@ -17,7 +18,7 @@ from penumbra.interop.stockfish import find_stockfish
 from penumbra.network.model import from_weights
 from penumbra.network.torch_evaluator import TorchEvaluator
 from penumbra.players.opponents.attacker import SCRIPTS
-from studies import attacks, centipawns, chaos, clock, device, imitations, loaded_core, series
+from studies import attacks, centipawns, chaos, clock, device, factorial, imitations, loaded_core, series
 from tests.support import DATA, ROOT
 from tests.support.processes import run_python
 from tests.support.small_networks import some_weights
@@ -54,6 +55,68 @@ def test_a_study_says_what_it_takes(
     assert end.value.code == 0
     said = capsys.readouterr().out
     assert said.startswith("usage: ") and f"python -m studies.{name}" in said
+
+
+FACTORIAL = """
+games = 1
+opening_plies = 2
+[[arm]]
+name = "base"
+kind = "attacker"
+[[opponent]]
+name = "Wild"
+kind = "random"
+[[factor]]
+name = "castling"
+[[factor]]
+name = "promoting"
+"""
+
+
+def test_no_factor_is_confounded_with_a_product_of_two_others() -> None:
+    signs = factorial.design(16)
+    assert (signs.sum(axis=0) == 0).all()
+    assert (signs.T @ signs == 32 * np.eye(16)).all()
+    products = np.stack([signs[:, i] * signs[:, j] for i in range(16) for j in range(i)], axis=1)
+    assert (signs.T @ products == 0).all()
+
+
+def test_effects_are_found_beside_those_of_opponents() -> None:
+    worth = {"A": 0.6, "B": 0.3}
+    games = [
+        {"a": "".join("+" if s > 0 else "-" for s in row), "b": b, "result": worth[b] + 0.1 * row[0] - 0.05 * row[2]}
+        for row in factorial.design(3)
+        for b in worth
+    ]
+    found, errors = factorial.effects(games, 3)
+    assert np.allclose(found, (0.2, 0.0, -0.1)) and (errors < 1e-6).all()
+    with pytest.raises(SystemExit, match="too few"):
+        factorial.effects(games[:2], 3)
+
+
+def test_the_arms_of_a_factorial_have_the_base_and_their_factors() -> None:
+    base = series.Side("base", "penumbra", settings={"nodes": 9, "settings": {"c": 1.0}})
+    factor = factorial.Factor("m", {"settings": {"m": 0.0}}, {"settings": {"m": 1.0}, "nodes": 8})
+    arms = factorial.arms(base, (factor,))
+    assert [arm.name for arm in arms] == ["+", "-"]
+    assert arms[0].settings == {"nodes": 9, "settings": {"c": 1.0, "m": 0.0}}
+    assert arms[1].settings == {"nodes": 8, "settings": {"c": 1.0, "m": 1.0}}
+
+
+def test_a_factorial_is_played_and_reported(tmp_path: Path) -> None:
+    plan, out = tmp_path / "factors.toml", tmp_path / "factors.jsonl"
+    plan.write_text(FACTORIAL)
+    command = ("-m", "studies.factorial", plan)
+    run_python(*command, "--out", out, "--workers", "1", "--minutes", "1")
+    said = run_python(*command, "--report", out)
+    assert said.stdout.startswith("4 games") and "castling" in said.stdout and "promoting" in said.stdout
+
+
+def test_a_series_begins_no_game_after_its_last_moment(tmp_path: Path) -> None:
+    plan, out = tmp_path / "series.toml", tmp_path / "series.jsonl"
+    plan.write_text(SERIES)
+    said = run_python("-m", "studies.series", plan, "--out", out, "--workers", "1", "--minutes", "1", "--begin", "0")
+    assert said.stdout == "0 games finished\n" and not out.read_text()
 
 
 def test_attacks_counts_games_by_script(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
