@@ -425,6 +425,14 @@ def test_refilling_in_the_background_stops_cleanly(player: int) -> None:
     agent.close()
 
 
+def test_without_playouts_the_only_step_kept_is_never_refilled_from_itself() -> None:
+    belief = belief_of(PhantomTicTacToe(), UniformEvaluator(), PHANTOM.replace(playouts=False), phantom.start(1))
+    belief.advance(phantom.opponent_tried(belief.current.x), None)
+    belief.refill(64, math.inf)
+    assert len(belief.steps) == 1 and belief.current.given
+    assert belief.current.ignorant.all()
+
+
 def test_a_belief_looks_at_the_time_after_so_many_particles() -> None:
     belief = belief_of(PhantomTicTacToe(), UniformEvaluator(), PHANTOM, phantom.start(1))
     belief.advance(phantom.opponent_tried(belief.current.x), None)

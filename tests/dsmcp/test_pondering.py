@@ -66,6 +66,30 @@ def test_what_has_not_begun_is_not_waited_for() -> None:
     assert thread.state is State.IDLE and belief.done == 0
 
 
+def test_a_fault_ends_its_work_and_nobody_waits_for_it(caplog: pytest.LogCaptureFixture) -> None:
+    """As where an inference server dies while the opponent thinks."""
+
+    class Gone(Worked):
+        def refill(self, n: int, deadline: float, stop: Callable[[], bool]) -> None:
+            super().refill(n, deadline, stop)
+            if self.refills == 1:
+                raise ConnectionError("nobody answers")
+
+    belief = Gone(pieces=1)
+    thread = pondering(belief)
+    thread.begin()
+    assert belief.worked.wait(30)
+    stopping = threading.Thread(target=thread.stop, daemon=True)
+    stopping.start()
+    stopping.join(30)
+    assert not stopping.is_alive()
+    assert (belief.at_once, belief.particle_seconds) == (None, 0.5)
+    thread.begin()
+    assert belief.begun_again.wait(30)
+    thread.close()
+    assert "nobody answers" in caplog.text
+
+
 def test_it_rests_where_it_has_to_wait_for_a_core_and_then_goes_on() -> None:
     seconds = iter([0.0, 100.0])  # at the beginning, and after the first window; later no more
     belief = Worked()

@@ -99,7 +99,9 @@ class Agent(Generic[X, L]):
         self.belief.advance(x, action)
 
     def ponder(self) -> None:
-        """Refills beliefs in the background until the next call (pondering.py)."""
+        """Refills beliefs in the background until the next call (pondering.py), where a search will ask for them."""
+        if not self.settings.playouts:
+            return
         if self._pondering is None:
             self._pondering = Pondering(self.belief, self.settings.n_particles)
         PONDERING.add(self)

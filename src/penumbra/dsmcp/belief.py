@@ -183,6 +183,7 @@ class Belief(Generic[X, L]):
         self.steps.append(Step(x))
         if not self.settings.playouts:  # nobody asks for a belief
             del self.steps[:-1]
+            self.current.given = True
             return
         self.prune()
         self.forget()

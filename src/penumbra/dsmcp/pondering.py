@@ -12,6 +12,7 @@ where that is unknown it is taken not to wait.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 import threading
@@ -23,6 +24,8 @@ from typing import Generic
 
 from penumbra.dsmcp.belief import Belief
 from penumbra.dsmcp.domain import L, X
+
+log = logging.getLogger(__name__)
 
 PIECE = 0.004  # seconds between two looks at whether to stop; particles at once are as many as that allows
 FIRST = 8  # particles at once, to begin with
@@ -94,7 +97,11 @@ class Pondering(Generic[X, L]):
         lower_priority()
         self._waited = self._waited or waiting_of_this_thread()
         while self._take_up():
-            completed = self._refill()
+            try:
+                completed = self._refill()
+            except Exception:  # an evaluator that is gone, say: the search that needs it will find out itself
+                log.exception("pondering failed, and rests until the next turn")
+                completed = True
             with self._changed:
                 rests = not completed and self.state is State.WORKING
                 self.state = State.WANTED if rests else State.IDLE

@@ -166,10 +166,12 @@ def test_the_player_keeps_to_a_clock_of_two_seconds(ponder: bool) -> None:
     assert player.agent._pondering is None  # nothing runs after the game
 
 
-def test_a_player_in_haste_does_not_ponder() -> None:
+@pytest.mark.parametrize("playouts", [True, False])
+def test_a_player_in_haste_or_without_playouts_does_not_ponder(playouts: bool) -> None:
     """Nobody asks for its belief then."""
-    player = PenumbraPlayer(HeuristicEvaluator(), Settings(seed=1, table_entries=1 << 12), ponder=True)
-    for left, ponders in ((0.1, False), (900.0, True)):
+    settings = Settings(seed=1, table_entries=1 << 12, playouts=playouts)
+    player = PenumbraPlayer(HeuristicEvaluator(), settings, ponder=True)
+    for left, ponders in ((0.1, False), (900.0, playouts)):
         player.start(True)
         player.opponent_moved(None)
         player.tell_time(left)
