@@ -18,7 +18,7 @@ from penumbra.interop.stockfish import find_stockfish
 from penumbra.network.model import from_weights
 from penumbra.network.torch_evaluator import TorchEvaluator
 from penumbra.players.opponents.attacker import SCRIPTS
-from studies import attacks, centipawns, chaos, clock, device, factorial, imitations, loaded_core, series
+from studies import attacks, centipawns, chaos, clock, device, factorial, imitations, loaded_core, nodes, series
 from tests.support import DATA, ROOT
 from tests.support.processes import run_python
 from tests.support.small_networks import some_weights
@@ -117,6 +117,44 @@ def test_a_series_begins_no_game_after_its_last_moment(tmp_path: Path) -> None:
     plan.write_text(SERIES)
     said = run_python("-m", "studies.series", plan, "--out", out, "--workers", "1", "--minutes", "1", "--begin", "0")
     assert said.stdout == "0 games finished\n" and not out.read_text()
+
+
+NODES = """
+opening_plies = 2
+games = 2
+[[arm]]
+name = "Penumbra"
+kind = "penumbra"
+settings = { evaluator = "heuristic", cap = 2000, settings = { table_entries = 4096 } }
+[[opponent]]
+name = "Wild"
+kind = "random"
+"""
+
+
+def test_strength_by_nodes_is_played_reported_and_drawn(tmp_path: Path) -> None:
+    plan, out, picture = tmp_path / "nodes.toml", tmp_path / "nodes.jsonl", tmp_path / "nodes.png"
+    plan.write_text(NODES)
+    command = ("-m", "studies.nodes", plan)
+    run_python(*command, "--nodes", "16", "0", "--out", out, "--workers", "1", "--minutes", "1")
+    played = series.read(out)
+    assert [game["a"] for game in played] == ["0", "16"] * 2
+    assert {decision[1] for decision in played[0]["decisions"][0]} <= {"policy", "only action", "sure win"}
+    said = run_python(*command, "--report", out, "--picture", picture).stdout.splitlines()
+    assert [line.split()[:2] for line in said] == [["0", "nodes"], ["16", "nodes"]] and "+0 ± 0 Elo" in said[0]
+    assert picture.stat().st_size > 10_000
+    refused = run_python(*command, "--nodes", "-1", "--out", out)
+    assert refused.returncode == 1 and "no number of nodes below 0" in refused.stderr
+
+
+def test_elo_by_nodes_follows_who_won() -> None:
+    games = [
+        {"a": a, "b": "Wild", "game": game, "result": float(game % 4 < wins)}
+        for a, wins in (("0", 1), ("100", 3))
+        for game in range(40)
+    ]
+    rated = nodes.ratings(games)
+    assert rated.of("0").elo == 0 and rated.of("100").elo > 250
 
 
 def test_attacks_counts_games_by_script(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
