@@ -14,7 +14,7 @@ from penumbra.dsmcp.root_policy import AtRoot, Root, RootPolicy
 from penumbra.dsmcp.settings import PRESETS as PAPER
 from penumbra.players.penumbra.configuration import from_table
 from penumbra.players.penumbra.presets import DEFAULT, PRESETS
-from penumbra.players.penumbra.root import RootJudgement
+from penumbra.players.penumbra.root import RootJudgement, engine_sense
 from penumbra.players.penumbra.root.danger import Danger, danger_of
 from penumbra.players.penumbra.root.engine_opinion import EngineOpinion, drawn, state_weights, win_probabilities
 from penumbra.players.penumbra.root.engine_sense import EngineSense, worths
@@ -144,6 +144,22 @@ def test_bad_root_settings_are_refused_in_one_line() -> None:
     assert from_table({"root": {"prudence": 1.0}}).root_settings().prudence == 1.0
 
 
+def test_a_senses_worth_costs_no_more_than_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def noted(states: StateSet, weights: object, nodes: int) -> dict[int, float]:
+        asked.append(nodes)
+        return {0: 0.5}
+
+    monkeypatch.setattr(engine_sense, "worths", noted)
+    states = StateSet.from_fens(["3q2k1/8/8/8/8/8/8/3RK2R w - - 0 1", "6kq/8/8/8/8/8/8/3RK2R w - - 0 1"], True)
+    particles = Infostates.concatenate([Infostates.draw(StateSet(fen, False), 8, SENSE) for fen in states.fens()])
+    actions, pi, rng = np.zeros(1, np.int32), np.ones(1, np.float32), np.random.default_rng(0)
+    for seconds in (None, 100.0, 0.05, 0.0):
+        EngineSense(30.0).prior(AtRoot(Situation(states, SENSE, Context()), particles, actions, pi, seconds, rng))
+    assert asked == [100_000, 100_000, 2_500, 1]
+
+
 def test_a_sense_is_worth_what_the_next_move_gains_by_it() -> None:
     """The black queen hangs on d8 or on h8; only a look at one of them tells which capture to make."""
     states = StateSet.from_fens(["3q2k1/8/8/8/8/8/8/3RK2R w - - 0 1", "6kq/8/8/8/8/8/8/3RK2R w - - 0 1"], True)
@@ -159,4 +175,6 @@ def test_a_sense_is_worth_what_the_next_move_gains_by_it() -> None:
     at = AtRoot(x, particles, actions, np.full(2, 0.5, np.float32), None, np.random.default_rng(0))
     first, second = EngineSense(30.0).prior(at)
     assert first > 4 * second
+    hurried = EngineSense(30.0).prior(replace(at, seconds=0.0))  # one ply is always looked at
+    assert hurried[0] > 4 * hurried[1]
     assert EngineSense(30.0).prior(replace(at, particles=None)) is at.pi

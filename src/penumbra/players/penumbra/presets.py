@@ -41,7 +41,7 @@ PRESETS: Mapping[str, Preset] = {
             weigh_ended=True,
             belief_temperature=1.5,
         ),
-        RootSettings(prudence=4.0, reckless=0.15, repetition_decay=0.5, engine_weight=64.0),
+        RootSettings(prudence=4.0, reckless=0.15, repetition_decay=0.5, engine_weight=64.0, sense_weight=30.0),
         policy=("Penumbra", "Top"),
         unrecognised=("All", "Top", "Penumbra"),
     ),

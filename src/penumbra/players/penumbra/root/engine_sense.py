@@ -15,13 +15,14 @@ from penumbra import core
 from penumbra.core import MOVE, SENSE, Infostates, StateSet
 from penumbra.dsmcp.domain import Floats
 from penumbra.dsmcp.root_policy import AtRoot, RootPolicy
-from penumbra.players.penumbra.root.engine_opinion import MARGIN, drawn, win_probabilities
+from penumbra.players.penumbra.root.engine_opinion import MARGIN, NODES_A_SECOND, drawn, win_probabilities
 from penumbra.rbc.domain import Situation
 from penumbra.rbc.sense_partitions import INNER_SQUARES, sense_groups
 
 STATES = 32  # drawn from the belief
 DEPTH = 2  # plies
-STATE_NODES = 100_000  # of the engine for one state
+STATE_NODES = 100_000  # of the engine for one state at most
+SHARE = 0.1  # of a step's time
 
 
 class EngineSense(RootPolicy[Situation, Infostates]):
@@ -34,16 +35,17 @@ class EngineSense(RootPolicy[Situation, Infostates]):
         if at.x.kind != SENSE or at.particles is None or not len(at.particles):
             return at.pi
         states, weights = drawn(at.x, at.particles, STATES, at.rng)
-        worth = worths(states, weights)
+        most = STATE_NODES if at.seconds is None else SHARE * at.seconds * NODES_A_SECOND / len(states)
+        worth = worths(states, weights, max(1, min(STATE_NODES, int(most))))
         edge = min(worth.values())  # a sense at the edge of the board shows less than some other
         gains = np.array([worth.get(action, edge) for action in at.actions.tolist()])
         return np.asarray(at.pi * np.exp(self.weight * (gains - gains.max())), np.float32)
 
 
-def worths(states: StateSet, weights: npt.NDArray[np.float64]) -> dict[int, float]:
+def worths(states: StateSet, weights: npt.NDArray[np.float64], nodes: int = STATE_NODES) -> dict[int, float]:
     """Of each inner sense, the win probability of the best move in each group that it tells apart."""
     moves, _ = Infostates.draw(states, 1, MOVE, 1).legal()
-    wins = win_probabilities(core.engine_scores(states, moves, DEPTH, STATE_NODES, MARGIN)) * weights[:, None]  # [S, A]
+    wins = win_probabilities(core.engine_scores(states, moves, DEPTH, nodes, MARGIN)) * weights[:, None]  # [S, A]
     out = {}
     for square, groups in zip(INNER_SQUARES, sense_groups(states), strict=True):
         members = groups == np.arange(groups.max() + 1)[:, None]  # bool[G, S]
