@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import random
 import sys
@@ -15,13 +16,27 @@ import pytest
 from penumbra.arena.score import GameResult, Score
 from penumbra.core import GameRecord
 from penumbra.interop.stockfish import find_stockfish
+from penumbra.network import weights
 from penumbra.network.model import from_weights
 from penumbra.network.torch_evaluator import TorchEvaluator
 from penumbra.players.opponents.attacker import SCRIPTS
-from studies import attacks, centipawns, chaos, clock, device, factorial, imitations, loaded_core, nodes, series
+from studies import (
+    attacks,
+    centipawns,
+    chaos,
+    clock,
+    device,
+    factorial,
+    imitations,
+    loaded_core,
+    nodes,
+    series,
+    synopses,
+)
 from tests.support import DATA, ROOT
 from tests.support.processes import run_python
 from tests.support.small_networks import some_weights
+from tests.support.training_games import make_archive, write_recipe
 
 STUDIES = sorted(path.stem for path in (ROOT / "studies").glob("[a-z]*.py"))
 SERIES = """
@@ -203,6 +218,45 @@ def test_loaded_core_counts_what_is_lost_on_time(
 def test_device_measures_kernels_and_evaluators() -> None:
     assert device.kernels(1, 0.01) > 0
     assert device.evaluations(TorchEvaluator(from_weights(some_weights()), "cpu"), 8, 0.01) > 0
+
+
+def test_synopses_compares_sorts_by_the_same_examples(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive, out = make_archive(tmp_path / "games.db"), tmp_path / "synopses.json"
+    size = ("--recipe", str(write_recipe(tmp_path)), "--headsets", "All", "Wild", "--batch", "16", "--device", "cpu")
+    some = ("--seeds", "4", "5", "--steps", "2", "--multiplicity", "1", "--weights", tmp_path / "weights")
+    arguments(monkeypatch, "--archive", archive, "--out", out, *size, *some)
+    synopses.main()
+    data = json.loads(out.read_text())
+    assert [(run["synopsis"], run["seed"]) for run in data["runs"]] == [(s, i) for i in (4, 5) for s in synopses.SORTS]
+    assert len({run["headsets"]["All"]["sizes"]["all"]["examples"] for run in data["runs"]}) == 1
+    for run in data["runs"]:
+        sizes = run["headsets"]["All"]["sizes"]
+        assert sum(part["examples"] for name, part in sizes.items() if name != "all") == sizes["all"]["examples"] > 0
+        file = tmp_path / "weights" / f"{run['synopsis']}-{run['seed']}.safetensors"
+        assert weights.load(file).architecture.synopsis == run["synopsis"]
+    pairs = {(row["of"], row["to"]) for row in data["differences"]}
+    assert pairs == {("shares", "binary"), ("graded", "binary"), ("graded", "shares")}
+    capsys.readouterr()
+    arguments(monkeypatch, "--report", out)
+    synopses.main()
+    said = capsys.readouterr().out
+    assert "All, states: all" in said and "graded     2 seeds" in said and "graded - binary" in said
+
+
+def test_synopses_leaves_out_what_is_not_done_in_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = make_archive(tmp_path / "games.db")
+    given = ("--archive", archive, "--out", tmp_path / "out", "--recipe", str(write_recipe(tmp_path)))
+    few = ("--headsets", "All", "--batch", "8", "--multiplicity", "1", "--device", "cpu")
+    arguments(monkeypatch, *given, *few, "--minutes", "0", "--steps", "100")
+    synopses.main()
+    assert "out of time: binary, seed 0" in capsys.readouterr().out and not (tmp_path / "out").exists()
+    arguments(monkeypatch, *given, "--headsets", "Nobody")
+    with pytest.raises(SystemExit, match="has no headset 'Nobody'; it has All, Top, Wild"):
+        synopses.main()
 
 
 def test_imitations_are_even_where_half_of_the_points_is_inside_the_interval() -> None:

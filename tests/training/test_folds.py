@@ -11,13 +11,14 @@ import pytest
 import torch
 
 from penumbra.network.architecture import Architecture
-from penumbra.network.model import Network, to_weights
+from penumbra.network.model import Network, from_weights, network_input, to_weights
 from penumbra.network.weights import Weights, WeightsError, for_play
 from penumbra.training import folds as cross_validation
 from penumbra.training.data import Table
 from penumbra.training.examples import ExampleSettings
 from penumbra.training.folds import NO_FOLD, CrossValidation, Limits, OtherFolds, deal
-from penumbra.training.game_counts import MEASURES, GameCounts, count, shares
+from penumbra.training.game_counts import MEASURES, GameCounts, count, differences, shares
+from penumbra.training.loss import losses
 from penumbra.training.recipe import LossWeights, Plan, Recipe, Training
 from tests.support.training_games import records
 
@@ -173,6 +174,40 @@ def test_intervals_are_drawn_by_game() -> None:
     some = np.arange(100) < 10
     assert shares(alike, some)["top1"].value == pytest.approx(hits[:10].mean() / 50)
     assert np.isnan(shares(alike, np.zeros(100, bool))["top1"].value)
+
+
+def test_differences_are_of_the_same_games() -> None:
+    """Games that are hard for both do not blur which of the two is better."""
+    rng = np.random.default_rng(1)
+    one, other = GameCounts.nothing(100), GameCounts.nothing(100)
+    one.of[:] = other.of[:] = 50.0
+    other.sums[:, 0] = rng.integers(0, 2, 100) * 40.0
+    one.sums[:, 0] = other.sums[:, 0] + rng.integers(0, 4, 100)
+    found = differences(one, other)["top1"]
+    assert found.value == pytest.approx((one.sums - other.sums)[:, 0].sum() / 5000)
+    assert found.low < found.value < found.high
+    alone = shares(one, np.ones(100, bool))["top1"]
+    assert found.high - found.low < 0.1 * (alone.high - alone.low)
+    assert np.isnan(differences(one, GameCounts.nothing(100))["top1"].value)
+
+
+def test_losses_are_those_of_what_was_said(weights: Weights, recipe: Recipe) -> None:
+    table = Table(GAMES, recipe.plans, ["Trout"], recipe.examples, "cpu")
+    table.fill()
+    network = from_weights(weights)
+    rows = table.rows["All"][: table.counts["All"]].long()
+    counts = count(network, "All", table, rows, len(GAMES))
+    batch = table.take(rows)
+    with torch.no_grad():
+        heads = network(network_input(batch.planes), "All")
+    said = {name: float(value) for name, value in losses(heads, batch).items()}
+    sums, of = counts.sums.sum(axis=0), counts.of.sum(axis=0)
+    at = {measure: i for i, measure in enumerate(MEASURES)}
+    assert sums[at["policy_loss"]] / of[at["policy_loss"]] == pytest.approx(said["policy"], rel=1e-4)
+    decided = batch.outcome != 0
+    won = (1 + heads.value[decided] * batch.outcome[decided]) / 2
+    assert sums[at["value_loss"]] == pytest.approx(-float(won.log().sum()), rel=1e-4)
+    assert of[at["value_loss"]] == int(decided.sum())
 
 
 def test_values_learn_at_a_rate_of_their_own(weights: Weights, recipe: Recipe) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.rbc.synopsis import LAYOUTS, Synopsis
 from penumbra.training import run as training
 from penumbra.training import saliency, selfplay
+from penumbra.training.data import Table
 from penumbra.training.evaluation import evaluate
 from penumbra.training.examples import ExampleSettings
 from penumbra.training.ppo import HEADSET, Improvement, ImprovementRun, Learner, run
@@ -81,6 +83,29 @@ def test_from_weights_to_games_to_better_weights(tmp_path: Path) -> None:
         plan = selfplay.SelfPlay(games=2, at_once=2, cap=100, ply_limit=10)
         assert selfplay.play(plan, evaluators, archive) > 10  # type: ignore[arg-type]
         assert len(archive) == 2
+
+
+@pytest.mark.parametrize("synopsis", get_args(Synopsis))
+def test_a_graded_table_shows_each_network_what_its_own_would(synopsis: Synopsis) -> None:
+    plans = {"All": Plan("all", multiplicity=2)}
+    whole, own = (
+        Table(records()[:3], plans, [], ExampleSettings(cap=200, multiplicity=2, synopsis=sort), "cpu")
+        for sort in ("graded", synopsis)
+    )
+    whole.fill()
+    own.fill()
+    seen = whole.as_read(synopsis)
+    assert seen.settings == own.settings
+    for batch, expected in zip(seen.in_order("All", 64), own.in_order("All", 64), strict=True):
+        assert torch.equal(batch.planes, expected.planes) and torch.equal(batch.target, expected.target)
+    drawn, expected = (t.draw("All", 16, torch.Generator().manual_seed(1)).planes for t in (seen, own))
+    assert torch.equal(drawn, expected)
+
+
+def test_a_binary_table_does_not_show_shares() -> None:
+    table = Table(records()[:1], {"All": Plan("all")}, [], ExampleSettings(cap=200), "cpu")
+    with pytest.raises(ValueError, match="binary synopses have no 'Share not opposing pieces', which graded ones have"):
+        table.as_read("graded")
 
 
 def test_sorts_that_do_not_fit_together_are_refused_in_one_line(tmp_path: Path) -> None:

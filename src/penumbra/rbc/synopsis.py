@@ -244,6 +244,18 @@ def layout_of(words: int) -> Layout:
     return _BY_WORDS[words]
 
 
+def words_within(part: Synopsis, whole: Synopsis) -> NDArray[np.int64]:
+    """Which words of a row of one sort make up a row of another; ValueError where planes of it are missing."""
+    first, found = 0, dict[int, range]()
+    for i, plane in enumerate(LAYOUTS[whole].planes):
+        found[plane.number] = range(first, first + (1 if i < LAYOUTS[whole].bits else 8))
+        first = found[plane.number].stop
+    missing = [plane.name for plane in LAYOUTS[part].planes if plane.number not in found]
+    if missing:
+        raise ValueError(f"{whole} synopses have no {missing[0]!r}, which {part} ones have")
+    return np.concatenate([found[plane.number] for plane in LAYOUTS[part].planes])
+
+
 def unpack(features: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """uint8[B, planes, 8, 8]: rank by rank, file by file; what stands for 1 is the layout's `largest`."""
     layout = layout_of(features.shape[1])

@@ -8,9 +8,10 @@ policy learns the visits of the root (see `penumbra.games.visits`), of any other
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -22,7 +23,7 @@ from penumbra.games.accounts import player_of
 from penumbra.games.ratings import Result, largest_part, rate
 from penumbra.games.visits import unpack
 from penumbra.rbc.actions import SENSES
-from penumbra.rbc.synopsis import LAYOUTS
+from penumbra.rbc.synopsis import LAYOUTS, Synopsis, layout_of, words_within
 from penumbra.training.examples import Cleaned, Examples, ExampleSettings, clean, make_examples
 from penumbra.training.recipe import EVERYBODY, THE_BEST, Plan
 
@@ -52,6 +53,7 @@ COLUMNS = {  # of a table, beside the planes: as in a batch, but narrow
     "pieces": (torch.uint8, (12,)),
     "game": (torch.int32, ()),  # which of the table's records
     "draw": (torch.uint8, ()),  # which of the draws of its step, from 0
+    "states": (torch.int32, ()),  # tracked; past the cap, the cap
 }
 
 
@@ -120,6 +122,15 @@ class Table:
         self.rows = {name: torch.empty(most, dtype=torch.int32, device=self.device) for name in plans}
         self.counts = dict.fromkeys(plans, 0)  # rows of each headset so far
         self.tally = Tally()
+        self.words: Tensor | None = None  # of the planes that a batch shows; None: all
+
+    def as_read(self, synopsis: Synopsis) -> Table:
+        """The same rows as a network of another sort reads them; the table's own sort has all planes of that one."""
+        own = layout_of(self.columns["planes"].shape[1]).synopsis
+        seen = copy.copy(self)
+        seen.settings = replace(self.settings, synopsis=synopsis)
+        seen.words = torch.from_numpy(words_within(synopsis, own)).to(self.device)
+        return seen
 
     def _most_rows(self, record: GameRecord) -> int:
         """A sense and a move at each ply, as often as the keenest headset wants."""
@@ -180,7 +191,7 @@ class Table:
     def take(self, rows: Tensor) -> Batch:
         c = {name: column[rows] for name, column in self.columns.items()}
         return Batch(
-            c["planes"],
+            c["planes"] if self.words is None else c["planes"][:, self.words],
             c["legal"].long(),
             c["target"].long(),
             c["outcome"].float(),
@@ -206,6 +217,7 @@ def narrow_columns(examples: Examples) -> dict[str, Tensor]:
         "pieces": examples.piece_counts,
         "game": examples.games,
         "draw": examples.draws.astype(np.uint8),
+        "states": examples.set_sizes.astype(np.int32),
     }
     return {name: torch.from_numpy(np.ascontiguousarray(column)) for name, column in columns.items()}
 

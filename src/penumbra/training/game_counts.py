@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -19,7 +20,15 @@ from penumbra.training.data import Batch, Table
 from penumbra.training.evaluation import BINS, calibration_bins
 from penumbra.training.loss import legal_logits
 
-MEASURES = ("top1", "top5", "winner", "value_error")  # the last one is the value's mean squared error
+MEASURES = (
+    "top1",
+    "top5",
+    "winner",
+    "value_error",  # the mean squared error of the value
+    "policy_loss",  # - ln of the probability of what was chosen
+    "value_loss",  # - ln of the probability of the result, (1 ± value) / 2
+)
+LEAST_CHANCE = 1e-4  # of a result, however sure the value is
 RESAMPLES = 1_000
 ROWS_AT_ONCE = 2_048
 Floats = NDArray[np.float64]
@@ -57,6 +66,9 @@ class Share:
     high: float
 
 
+NOTHING = Share(np.nan, np.nan, np.nan)
+
+
 @torch.no_grad()
 def count(network: Network, headset: str, table: Table, rows: Tensor, games: int) -> GameCounts:
     """Predicts rows of the first `games` records of a table; the network is in evaluation mode afterwards."""
@@ -74,13 +86,17 @@ def count(network: Network, headset: str, table: Table, rows: Tensor, games: int
 
 def _measured(logits: Tensor, value: Tensor, batch: Batch) -> Tensor:
     """float64[2, B, MEASURES]: each measure of each example, and whether it counts."""
-    hits = legal_logits(logits, batch.legal).topk(5, dim=1).indices == batch.target[:, None]
+    policy = legal_logits(logits, batch.legal)
+    hits = policy.topk(5, dim=1).indices == batch.target[:, None]
     decided = batch.outcome != 0
     always = torch.ones_like(decided)
     winner = (value.sign() == batch.outcome.sign()) & decided
     error = (value - batch.outcome).square() * decided
-    measures = torch.stack([hits[:, 0], hits.any(dim=1), winner, error], dim=1)
-    return torch.stack([measures.double(), torch.stack([always, always, decided, decided], dim=1).double()])
+    policy_loss = F.cross_entropy(policy, batch.target, reduction="none")
+    value_loss = -((1 + value * batch.outcome) / 2).clamp(min=LEAST_CHANCE).log() * decided
+    measures = torch.stack([hits[:, 0], hits.any(dim=1), winner, error, policy_loss, value_loss], dim=1)
+    counted = torch.stack([always, always, decided, decided, always, decided], dim=1)
+    return torch.stack([measures.double(), counted.double()])
 
 
 def shares(counts: GameCounts, games: NDArray[np.bool_]) -> dict[str, Share]:
@@ -89,10 +105,31 @@ def shares(counts: GameCounts, games: NDArray[np.bool_]) -> dict[str, Share]:
     sums, of = counts.sums[chosen], counts.of[chosen]
     n = len(sums)
     if not n:
-        return {measure: Share(np.nan, np.nan, np.nan) for measure in MEASURES}
-    times = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), RESAMPLES)  # int[RESAMPLES, games]
+        return dict.fromkeys(MEASURES, NOTHING)
+    times = _resampled(n)
     with np.errstate(invalid="ignore", divide="ignore"):
-        whole, drawn = sums.sum(axis=0) / of.sum(axis=0), (times @ sums) / (times @ of)
+        return _intervals(sums.sum(axis=0) / of.sum(axis=0), (times @ sums) / (times @ of))
+
+
+def differences(one: GameCounts, other: GameCounts) -> dict[str, Share]:
+    """How much each measure of one is above that of the other on the same examples, with the interval by game."""
+    chosen = (one.of[:, 0] > 0) & (other.of[:, 0] > 0)
+    n = int(chosen.sum())
+    if not n:
+        return dict.fromkeys(MEASURES, NOTHING)
+    times = np.vstack([np.ones(n, np.int64), _resampled(n)])  # first, the games as they are
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = [(times @ counts.sums[chosen]) / (times @ counts.of[chosen]) for counts in (one, other)]
+    difference = means[0] - means[1]
+    return _intervals(difference[0], difference[1:])
+
+
+def _resampled(n: int) -> NDArray[np.int64]:
+    """int64[RESAMPLES, n]: how often each of n games is in each drawing of as many."""
+    return np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), RESAMPLES)
+
+
+def _intervals(whole: Floats, drawn: Floats) -> dict[str, Share]:
     found = {}
     for i, measure in enumerate(MEASURES):
         values = drawn[np.isfinite(drawn[:, i]), i]

@@ -21,7 +21,7 @@ import torch.distributed as dist
 
 from penumbra.network.model import Heads, Network, from_weights, network_input
 from penumbra.network.weights import Weights, WeightsError
-from penumbra.training.data import Batch, Table
+from penumbra.training.data import Batch
 from penumbra.training.loss import losses, total
 from penumbra.training.recipe import Recipe
 from penumbra.whole_files import WriteError, replacing
@@ -99,7 +99,7 @@ class Trainer:
         self.step += 1
         return name, parts
 
-    def train(self, table: Table, log: Log, every: int = 200, each: Callable[[Trainer], None] | None = None) -> None:
+    def train(self, table: Rows, log: Log, every: int = 200, each: Callable[[Trainer], None] | None = None) -> None:
         """Trains until the steps or the seconds are spent; `each` is called after each logged step."""
         t = self.recipe.training
         last, last_step = time.monotonic(), self.step
