@@ -236,7 +236,7 @@ def test_built_in_players_have_names(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_node_budget_shrinks_what_would_not_fit_into_it() -> None:
     small = make_penumbra(Configuration(nodes=400))
-    assert (small.settings.b, small.settings.n_particles) == (8, 100)
+    assert (small.settings.b, small.settings.n_particles) == (4, 100)
     assert small.ponder is False
     kept = make_penumbra(Configuration(nodes=400, settings={"b": 64, "n_particles": 500}))
     assert (kept.settings.b, kept.settings.n_particles) == (64, 500)

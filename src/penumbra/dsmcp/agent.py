@@ -6,8 +6,8 @@ The agent is told what happened, step by step, as new sets X; the game's own cod
 chooses actions within a budget of time or evaluations. While the opponent thinks, `ponder` goes on refilling beliefs.
 
 Deviations from the paper: the root's statistics are fresh for each decision; refilling stops after a share of the
-step's time (`refill_share`), since an evaluator may be slow; with `adapt`, b shrinks with its measured speed for the
-same reason.
+step's time (`refill_share`), since an evaluator may be slow; with `adapt`, b shrinks with its measured speed, so that a
+search is many batches.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from penumbra.dsmcp.settings import Settings
 
 log = logging.getLogger(__name__)
 
+ROOT_ROWS = 32  # drawings that π̄ is averaged over at least, where b is adapted
 UNMEASURED = 1000.0  # evaluations a second, until a search has measured them
 
 
@@ -135,7 +136,7 @@ class Agent(Generic[X, L]):
         self.table.new_decision()
         belief = self.refilled(settings.n_particles, began, seconds) if s.playouts else None
         search = Search(self.domain, self.evaluator, self.table, settings, self.rng, self.x, belief, self.root_policy)
-        root = search.prepare_root(actions, settings.b, deadline)
+        root = search.prepare_root(actions, max(settings.b, ROOT_ROWS) if s.adapt else s.b, deadline)
         if len(root.actions) == 1:
             return self.decide(int(root.actions[0]), "only action", root.actions, began, root, search.counters)
         if not s.playouts:
@@ -197,15 +198,11 @@ class Agent(Generic[X, L]):
         )
 
     def adapted(self, seconds: float | None) -> Settings:
-        """A b that the evaluator can serve in the time given; on one core nothing runs side by side."""
+        """A b of which many batches fit into the time given; on one core nothing runs side by side."""
         if seconds is None or not self.settings.playouts or not self.settings.adapt:
             return self.settings
         s = self.settings if threads() > 1 else self.settings.replace(in_flight=1)
-        evaluations = (self.speed or UNMEASURED) * seconds
-        b = s.b
-        while b > 8 and b * max(s.d) * 4 * s.in_flight > evaluations:
-            b //= 2
-        return s.replace(b=b)
+        return s.replace(b=s.fitting_b((self.speed or UNMEASURED) * seconds))
 
 
 PONDERING: weakref.WeakSet[Agent[Any, Any]] = weakref.WeakSet()

@@ -30,6 +30,9 @@ Sampling = Literal["rejection", "enumeration"]
 Choice = Literal["total", "mean", "visits", "proportional"]
 Cut = Literal["random", "keyed"]
 
+ROUNDS = 16  # batches in a search, as long as b is not the least; several in flight count as one
+LEAST_B = 4
+
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
@@ -54,7 +57,7 @@ class Settings:
     sampling: Sampling = "rejection"  # of particles; "enumeration" weighs all their actions at once (belief.py)
     refill: Refill = "paper"  # which belief is refilled first: the oldest, or the current one (refill.py)
     refill_share: Share = 1 / 3  # of a step's time, for refilling
-    adapt: bool = False  # shrink b to what the evaluator can serve in the step's time, n_particles to a node budget
+    adapt: bool = False  # shrink b until a step's evaluations are many batches, n_particles to a node budget
     weigh_ended: bool = False  # a playout that ends counts once for every step it had left
     belief_temperature: Positive = 1.0  # in the belief the opponent acts by τ̂^(1 / temperature)
     reply_temperature: Positive = 1.0  # in playouts the opponent acts by τ̂^(1 / temperature)
@@ -81,6 +84,13 @@ class Settings:
     def replace(self, **changes: Any) -> Settings:
         """The same settings but for these; an unknown name is refused."""
         return replaced(self, changes)
+
+    def fitting_b(self, evaluations: float) -> int:
+        """A b with which so many evaluations are at least `ROUNDS` batches, each knowing what the ones before found."""
+        b = self.b
+        while b > LEAST_B and b * max(self.d) * self.in_flight * ROUNDS > evaluations:
+            b //= 2
+        return b
 
 
 PRESETS: Mapping[str, Settings] = {

@@ -48,10 +48,7 @@ def fitted(settings: Settings, configuration: Configuration) -> Settings:
     nodes = configuration.nodes
     if nodes is None or not (settings.adapt or nodes < settings.b * max(settings.d)):
         return settings
-    b = settings.b
-    while b > 8 and b * max(settings.d) * 4 * settings.in_flight > nodes:
-        b //= 2
-    sizes = {"b": b, "n_particles": max(32, min(settings.n_particles, nodes // 4))}
+    sizes = {"b": settings.fitting_b(nodes), "n_particles": max(32, min(settings.n_particles, nodes // 4))}
     sizes = {name: size for name, size in sizes.items() if name not in configuration.settings}
     if not settings.adapt:
         log.info("%d nodes are less than one batch of the paper's: %s", nodes, sizes)
