@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from penumbra.core import NodeTable, threads
 from penumbra.dsmcp.belief import Belief, Health
-from penumbra.dsmcp.domain import Domain, Evaluator, Floats, Ints, L, X
+from penumbra.dsmcp.domain import Domain, Evaluator, Floats, Ints, L, X, rows_at_once
 from penumbra.dsmcp.playouts import Budget, Counters, Search, final_choice, policy_choice
 from penumbra.dsmcp.pondering import Pondering
 from penumbra.dsmcp.root_policy import Root, RootPolicy
@@ -202,7 +202,7 @@ class Agent(Generic[X, L]):
         if seconds is None or not self.settings.playouts or not self.settings.adapt:
             return self.settings
         s = self.settings if threads() > 1 else self.settings.replace(in_flight=1)
-        return s.replace(b=s.fitting_b((self.speed or UNMEASURED) * seconds))
+        return s.replace(b=s.fitting_b((self.speed or UNMEASURED) * seconds, rows_at_once(self.evaluator)))
 
 
 PONDERING: weakref.WeakSet[Agent[Any, Any]] = weakref.WeakSet()

@@ -30,7 +30,7 @@ Sampling = Literal["rejection", "enumeration"]
 Choice = Literal["total", "mean", "visits", "proportional"]
 Cut = Literal["random", "keyed"]
 
-ROUNDS = 16  # batches in a search, as long as b is not the least; several in flight count as one
+ROUNDS = 16  # batches in a search at least, while b is not the least; several in flight count as one
 LEAST_B = 4
 
 
@@ -85,10 +85,13 @@ class Settings:
         """The same settings but for these; an unknown name is refused."""
         return replaced(self, changes)
 
-    def fitting_b(self, evaluations: float) -> int:
-        """A b with which so many evaluations are at least `ROUNDS` batches, each knowing what the ones before found."""
+    def fitting_b(self, evaluations: float, at_once: int = 1) -> int:
+        """A b with which so many evaluations are `ROUNDS` batches, each knowing what the ones before found.
+
+        It is no smaller than the rows that an evaluator answers `at_once`: fewer would take as long.
+        """
         b = self.b
-        while b > LEAST_B and b * max(self.d) * self.in_flight * ROUNDS > evaluations:
+        while b > max(LEAST_B, at_once) and b * max(self.d) * self.in_flight * ROUNDS > evaluations:
             b //= 2
         return b
 

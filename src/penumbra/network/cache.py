@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penumbra.dsmcp.domain import Evaluator, Features, Floats, Legal, places
+from penumbra.dsmcp.domain import Evaluator, Features, Floats, Legal, places, rows_at_once
 from penumbra.rbc.synopsis import synopsis_read_by
 
 MOST = 1 << 14  # entries for each of the two policies, of about 1.5 kB each; a full cache is emptied
@@ -22,6 +22,7 @@ class CachedEvaluator:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
         self.synopsis = synopsis_read_by(evaluator)
+        self.rows_at_once = rows_at_once(evaluator)
         self.known: tuple[dict[bytes, Known], dict[bytes, Known]] = ({}, {})  # ours, the opponent's
 
     def evaluate(self, features: Features, legal: Legal, opponent: bool) -> tuple[Floats, Floats]:

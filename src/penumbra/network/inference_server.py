@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from penumbra.dsmcp.domain import Evaluator, EvaluatorGone, Features, Floats, Legal
-from penumbra.network import SCHEME
+from penumbra.network import SCHEME, SERVED_ROWS
 from penumbra.network.weights import WeightsError
 from penumbra.rbc.actions import ACTIONS
 from penumbra.rbc.synopsis import Synopsis
@@ -271,6 +271,8 @@ def _make_room(path: Path) -> None:
 
 class RemoteEvaluator:
     """Asks an inference server; each thread has a connection of its own."""
+
+    rows_at_once = SERVED_ROWS
 
     def __init__(self, address: str, policy: str, opponent: str) -> None:
         self.address, self.policy, self.opponent = address, policy, opponent

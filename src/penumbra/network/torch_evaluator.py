@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from penumbra.dsmcp.domain import Features, Floats, Legal
+from penumbra.network import GPU_ROWS
 from penumbra.network.model import Network, network_input
 from penumbra.rbc.synopsis import check_features
 
@@ -46,6 +47,7 @@ class TorchEvaluator:
         self.network = network.eval().to(self.device, self.dtype, memory_format=torch.channels_last)
         self.policy, self.value, self.opponent = policy, value, opponent
         self.synopsis = network.architecture.synopsis
+        self.rows_at_once = GPU_ROWS if self.device.type == "cuda" else 1
         self.graphs: dict[tuple[int, str], Graph] = {}
 
     def evaluate(self, features: Features, legal: Legal, opponent: bool) -> tuple[Floats, Floats]:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from penumbra.core import MOVE, Infostates
 from penumbra.dsmcp.belief import Belief
-from penumbra.dsmcp.domain import Evaluator, Features, Floats, Legal, Rows, places
+from penumbra.dsmcp.domain import Evaluator, Features, Floats, Legal, Rows, places, rows_at_once
 from penumbra.rbc.domain import Situation
 from penumbra.rbc.synopsis import synopsis_read_by
 
@@ -38,6 +38,7 @@ class OpponentModel:
         self.names = tuple(evaluators)
         self.evaluators = tuple(evaluators.values())
         self.synopsis = synopsis_read_by(self.evaluators[0])
+        self.rows_at_once = rows_at_once(self.evaluators[0])
         self.rng = rng
         self.prior = np.where(np.arange(len(self.names)) == 0, FIRST, 0.0)
         self.observed = np.zeros(len(self.names))  # ln of the probability of what was observed, faded
@@ -98,6 +99,7 @@ class Replies:
     def __init__(self, model: OpponentModel) -> None:
         self.model = model
         self.synopsis = model.synopsis
+        self.rows_at_once = model.rows_at_once
 
     def evaluate(self, features: Features, legal: Legal, opponent: bool) -> tuple[Floats, Floats]:
         return self.model.likeliest.evaluate(features, legal, opponent)
