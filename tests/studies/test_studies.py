@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import os
 import random
+import subprocess
 import sys
+import time
 from importlib import import_module
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from penumbra.interop.stockfish import find_stockfish
 from penumbra.network.model import from_weights
 from penumbra.network.torch_evaluator import TorchEvaluator
 from penumbra.players.opponents.attacker import SCRIPTS
-from studies import attacks, centipawns, chaos, clock, device, factorial, imitations, loaded_core, series
+from studies import _guests, attacks, centipawns, chaos, clock, device, factorial, imitations, loaded_core, series
 from tests.support import DATA, ROOT
 from tests.support.processes import run_python
 from tests.support.small_networks import some_weights
@@ -198,6 +200,68 @@ def test_chaos_ends_with_the_games_of_an_undisturbed_run(tmp_path: Path, monkeyp
     monkeypatch.setattr(chaos, "kept", lambda path, before: {("run", 1): b"a game that goes"})
     monkeypatch.setattr(chaos, "contents", lambda path: {})
     assert "is not what an undisturbed run makes" in chaos.run(found, 0, "generation")[0]
+
+
+def test_chaos_leaves_guests_of_a_server_their_games(tmp_path: Path) -> None:
+    found = chaos.Chaos(tmp_path, random.Random(1))
+    assert chaos.run(found, 0, "server") == []
+    assert found.tally["turns of guests"] > 0
+
+
+@pytest.mark.evidence
+def test_chaos_leaves_improvement_its_rounds(tmp_path: Path) -> None:
+    found = chaos.Chaos(tmp_path, random.Random(1))
+    assert chaos.run(found, 0, "improvement") == []
+    assert found.tally["improvement"] == 1
+
+
+def test_chaos_sees_what_improvement_has_lost(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text('{"updates": 3}\n{"upda')
+    chaos.save_tiny(tmp_path / "weights.safetensors")
+    assert chaos.improved(tmp_path, {}) == {"population.db": set(), "selfplay.db": set()}
+    with pytest.raises(chaos.Fault, match=r"selfplay\.db: has lost games"):
+        chaos.improved(tmp_path, {"selfplay.db": {b"a game"}})
+    (tmp_path / "weights.safetensors").write_bytes((tmp_path / "weights.safetensors").read_bytes()[:-9])
+    with pytest.raises(chaos.Fault, match=r"weights\.safetensors"):
+        chaos.improved(tmp_path, {})
+
+
+def test_a_guest_notices_what_is_told_otherwise_twice_or_with_an_impossible_clock() -> None:
+    guest = _guests.Guest(0, random.Random(0), "random", game="g")
+    events = [{"type": "turn", "step": 0}, {"type": "sensed", "step": 0}]
+    state = {"clocks": {"white": 9.0, "black": 9.0}}
+    guest.told["g"] = events[:1]
+    guest.check_greeting({"events": events, "state": state})
+    assert guest.told["g"] == events
+    for told, left, said in (
+        (events[:1], 9.0, "told otherwise"),
+        ([*events, events[1]], 9.0, "told twice"),
+        (events, 9999.0, "a clock shows"),
+        (events, -1.0, "a clock shows"),
+    ):
+        with pytest.raises(_guests.Wrong, match=said):
+            guest.check_greeting({"events": told, "state": {"clocks": {"white": 9.0, "black": left}}})
+    with pytest.raises(_guests.Wrong, match="lost on time"):
+        guest.finish({"winner": "white", "reason": "TIMEOUT"})
+
+
+def test_chaos_makes_the_time_of_day_jump(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(chaos.JUMPING)
+    script = "import time; print(time.time(), time.time_ns() / 1e9, time.monotonic())"
+    run = run_python("-c", script, PYTHONPATH=str(tmp_path))
+    shown, nanoseconds, monotonic = map(float, run.stdout.split())
+    assert 1 < abs(shown - time.time()) < 90_000 and 1 < abs(nanoseconds - time.time()) < 90_000
+    assert 0 <= time.monotonic() - monotonic < 60
+
+
+def test_chaos_sees_who_stays_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chaos, "SECONDS_TO_LEAVE", 0.2)
+    command = chaos.Command(("players",), tmp_path / "log")
+    command.end()
+    command.process = subprocess.Popen(["sh", "-c", "sleep 100 & exit"], start_new_session=True)
+    with pytest.raises(chaos.Fault, match="has left 1 processes behind"):
+        command.end()
+    command.expect_nobody()
 
 
 def test_chaos_hears_of_stack_traces_and_of_runs_that_never_end(tmp_path: Path) -> None:
