@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import random
 import subprocess
@@ -150,18 +151,46 @@ def test_clock_keeps_its_games_and_names_what_is_lacking(
     assert clock.shortcomings("x", Score([]), 2) == ["x: 2 games are not settled"]
 
 
-def test_loaded_core_counts_what_is_lost_on_time(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_loaded_core_goes_on_where_it_was_stopped_and_reports(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And leaves this process the cores that it had."""
-    before = os.sched_getaffinity(0)
-    arguments(monkeypatch, "--games", "1", "--player", "random", "--clocks", "9+0")
-    assert loaded_core.main() == 0
-    assert capsys.readouterr().out.startswith("9+0: 1 games, 0 lost on time, least left ")
+    before, out = os.sched_getaffinity(0), tmp_path / "loaded.jsonl"
+    given = ("--out", out, "--player", "random", "--opponents", "random", "attacker", "--clocks", "9+0", "8+0.1")
+    for games in ("3", "4"):
+        arguments(monkeypatch, *given, "--games", games)
+        assert loaded_core.main() == 0
+        with out.open("a") as file:
+            file.write('{"clock": "9+')  # as a kill leaves it
     assert os.sched_getaffinity(0) == before
-    lost = GameResult(0, True, "b", "time", "", 4, 1.0, (-0.5, 2.0), b"", 0, used=(3.5, 1.0))
-    said = "3+0: 1 games, 1 lost on time, least left -0.50 s, 4 plies and 4.5 s thought a game"
-    assert loaded_core.line("3+0", Score([lost])) == said
+    said = capsys.readouterr().out
+    assert said.count("9+0: 3 games, 0 lost on time, 0 by the opponent; least left ") == 1
+    assert said.count("8+0.1: 4 games, ") == 1 and said.count("  attacker: 2 games, ") == 2
+    played = [(game["clock"], game["opponent"], game["game"]) for game in loaded_core.read(out)]
+    assert len(played) == len(set(played)) == 8
+    arguments(monkeypatch, *given, "--games", "5", "--busy", "2")
+    with pytest.raises(SystemExit, match="under other conditions"):
+        loaded_core.main()
+    arguments(monkeypatch, *given, "--games", "5", "--minutes", "0")
+    assert loaded_core.main() == 0 and "9+0: 4 games, " in capsys.readouterr().out
+
+
+def test_loaded_core_counts_who_lost_on_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lost(number: int, winner: str) -> str:
+        result = GameResult(number, True, winner, "time", "", 4, 1.0, (-0.5, 2.0), b"", 0, used=(3.5, 1.0))
+        return json.dumps(loaded_core.as_line(("3+0", "hunter", number), result)) + "\n"
+
+    files = [tmp_path / "a", tmp_path / "b"]
+    files[0].write_text(lost(0, "b"))
+    files[1].write_text(lost(1, "a"))
+    arguments(monkeypatch, "--report", *files)
+    assert loaded_core.main() == 1
+    said = "2 games, 1 lost on time, 1 by the opponent; least left -0.50 s, 4 plies and 4.5 s thought a game\n"
+    assert capsys.readouterr().out == f"3+0: {said}  hunter: {said}"
+    arguments(monkeypatch, "--report", files[1])
+    assert loaded_core.main() == 0
 
 
 def test_device_measures_kernels_and_evaluators() -> None:
