@@ -566,7 +566,7 @@ def server(chaos: Chaos) -> None:
                 wait_for_turns(guests, turns)
                 chaos.signal(command.process.pid, signal.SIGTERM)
             else:
-                chaos.disturb(command, pause=2 * PAUSE)
+                chaos.disturb(command, pause=4 * PAUSE)
             command.end()
         if faults := [guest.fault for guest in guests if guest.fault]:
             raise Fault(faults[0])
