@@ -1,23 +1,28 @@
 """Runs that are killed, stopped and left without room: `PYTHONPATH=src python -m studies.chaos --minutes 10`.
 
-Tournaments, generation and matches are played while their processes are killed (SIGKILL), stopped for seconds
-(SIGSTOP), told to end (SIGTERM), put on a disk that fills and, where they have one, deprived of their inference
-server. After each the same command goes on undisturbed, and what is then there must be what a run has that nobody
-disturbed: every game once, the same moves, the same ratings; and nobody may have printed a stack trace. A small disk is
-mounted where that is allowed; elsewhere files may not grow past a limit. The seed repeats the choices, not their times.
+Tournaments, generation, matches, improvement and a server with guests are run while their processes are killed
+(SIGKILL), stopped for seconds (SIGSTOP), told to end (SIGTERM), put on a disk that fills, deprived of their inference
+server or of workers of their Ray cluster, and while the time of day jumps by up to a day. After each the same command
+goes on undisturbed, and what is then there must be what a run has that nobody disturbed: every game once, the same
+moves, the same ratings; of what has no such twin, nothing that was there before may be gone. Nobody may have printed a
+stack trace, and no process may stay behind. A small disk is mounted where that is allowed; elsewhere files may not grow
+past a limit. The seed repeats the choices, not their times.
 
-A further scenario is a function in SCENARIOS; the page's server has none yet.
+A further scenario is a function in SCENARIOS. Without Ray, or without torch, those that need it are left out, and are
+counted as left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import os
 import random
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -30,6 +35,9 @@ from pathlib import Path
 from penumbra.games.archive import Archive, ArchiveError
 from penumbra.games.verification import verify
 from penumbra.interop.history import read_record
+from penumbra.server.memory import children
+from penumbra.whole_files import read_lines
+from studies._guests import Guest, at_play
 
 TOURNAMENT = """
 games = 4
@@ -84,9 +92,39 @@ name = "Net"
 kind = "penumbra:network"
 settings = { device = "unix:SOCKET", nodes = 1, cap = 1000 }
 """
+IMPROVED = """
+games = 100000
+opening_plies = 2
+ply_limit = 20
+[[player]]
+name = "Penumbra"
+kind = "penumbra:network"
+settings = { policy = "Penumbra", nodes = 1, cap = 1000, device = "DEVICE", settings = { b = 1 } }
+[[player]]
+name = "Wild"
+kind = "random"
+[[player]]
+name = "Hasty"
+kind = "attacker"
+"""
+IMPROVEMENT = ("--workers", "1", "--opponent", "Wild", "--at-once", "8", "--steps", "200", "--cap", "100")
+# The time of day in every process that finds this: another one every now and then.
+JUMPING = """
+import random, time
+now, shown, state = time.monotonic, time.time, [0.0, 0.0]
+def jumped():
+    if now() >= state[0]:
+        state[:] = now() + random.uniform(0, 0.5), random.uniform(-86400, 86400)
+    return shown() + state[1]
+time.time, time.time_ns = jumped, lambda: int(1e9 * jumped())
+"""
 MATCH = ("hunter", "attacker", "--games", "12", "--clock", "none", "--workers", "2")
 ENDS = {0, 1, 130, -signal.SIGKILL, -signal.SIGTERM}  # what a disturbed run may end with; the last while it starts
 SECONDS = 120  # that a run may take when nobody disturbs it any more
+SECONDS_TO_LEAVE = 15.0  # for what a run has started, once the run itself has ended
+JUMPS = 0.3  # share of the runs whose clock jumps
+IMPROVING = 0.1  # minutes of improvement that nobody disturbs
+GUESTS = ("random", "attacker", "hunter")  # whom each plays against
 LONGEST_STOP = 3.0
 PAUSE = 1.5  # seconds between disturbances at most
 SMALL_DISK = (250, 700)  # kilobytes
@@ -104,10 +142,12 @@ class Command:
     arguments: tuple[str, ...]
     log: Path
     limit: int | None = None  # bytes past which no file may grow
+    modules: Path | None = None  # a folder of Python modules that it finds before others
     process: subprocess.Popen[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
         limit = self.limit
+        paths = [str(path) for path in (self.modules, os.environ.get("PYTHONPATH")) if path]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "penumbra", *self.arguments],
@@ -115,17 +155,13 @@ class Command:
                 stderr=log,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                env={**os.environ, "PENUMBRA_THREADS": "1"},
+                env={**os.environ, "PENUMBRA_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)},
                 preexec_fn=None if limit is None else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
             )
 
     def workers(self) -> list[int]:
-        """Its children; none once it has ended."""
-        pid = self.process.pid
-        try:
-            return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-        except OSError:
-            return []
+        """All that it has started; none once it has ended."""
+        return descendants(self.process.pid)
 
     def is_running(self) -> bool:
         return self.process.poll() is None
@@ -138,16 +174,49 @@ class Command:
             self.process.kill()
             self.process.wait()
             raise Fault(f"{self} has not ended within {seconds:.0f} seconds") from None
-        said = self.log.read_text(errors="replace")
-        for word in ("Traceback", "Errno", "Exception ignored", "Logging error"):
-            if word in said:
-                raise Fault(f"{self} has printed:\n{said[max(0, said.index(word) - 500) :][:3000]}")
+        check_output(str(self), self.log)
         if status not in ENDS:
-            raise Fault(f"{self} has ended with {status}: {said[-1000:]}")
+            raise Fault(f"{self} has ended with {status}: {self.log.read_text(errors='replace')[-1000:]}")
+        self.expect_nobody()
         return status
+
+    def expect_nobody(self) -> None:
+        """`Fault` if a process that it has started stays behind."""
+        end = time.monotonic() + SECONDS_TO_LEAVE
+        while left := of_session(self.process.pid):
+            if time.monotonic() > end:
+                for pid in left:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                raise Fault(f"{self} has left {len(left)} processes behind")
+            time.sleep(0.1)
 
     def __str__(self) -> str:
         return f"penumbra {' '.join(self.arguments)}"
+
+
+def check_output(who: str, log: Path) -> None:
+    """`Fault` if something was printed there that nobody should see."""
+    said = log.read_text(errors="replace")
+    for word in ("Traceback", "Errno", "Exception ignored", "Logging error"):
+        if word in said:
+            raise Fault(f"{who} has printed:\n{said[max(0, said.index(word) - 500) :][:3000]}")
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes that a process has started, and those that they have."""
+    return [each for child in children(pid) for each in (child, *descendants(child))]
+
+
+def of_session(number: int) -> list[int]:
+    """The processes of a session; those that have ended and are not yet counted as gone are none."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, _, session, *_ = path.read_text().rpartition(")")[2].split()
+            if int(session) == number and state != "Z":
+                found.append(int(path.parent.name))
+    return found
 
 
 @dataclass
@@ -169,8 +238,18 @@ class Chaos:
         path.write_text(text)
         return path
 
-    def start(self, *arguments: object, limit: int | None = None) -> Command:
-        return Command(tuple(map(str, arguments)), self.path("output.txt"), limit)
+    def start(self, *arguments: object, limit: int | None = None, jumps: bool = False) -> Command:
+        """`jumps`: the time of day does so in all its processes."""
+        modules = None
+        if jumps:
+            modules = self.folder / "jumping"
+            modules.mkdir(exist_ok=True)
+            modules.joinpath("sitecustomize.py").write_text(JUMPING)
+            self.tally["clocks that jump"] += 1
+        return Command(tuple(map(str, arguments)), self.path("output.txt"), limit, modules)
+
+    def start_disturbed(self, *arguments: object) -> Command:
+        return self.start(*arguments, jumps=self.rng.random() < JUMPS)
 
     def finish(self, *arguments: object) -> None:
         """Goes on undisturbed, to the end."""
@@ -178,10 +257,10 @@ class Chaos:
         if command.end() != 0:
             raise Fault(f"{command} does not come to its end: {command.log.read_text()[-1000:]}")
 
-    def disturb(self, command: Command, others: tuple[Command, ...] = ()) -> None:
+    def disturb(self, command: Command, others: tuple[Command, ...] = (), pause: float = PAUSE) -> None:
         """Until the command ends, which in the end is seen to."""
         for _ in range(self.rng.randint(1, 5)):
-            end = time.monotonic() + self.rng.uniform(0.0, PAUSE)
+            end = time.monotonic() + self.rng.uniform(0.0, pause)
             while command.is_running() and time.monotonic() < end:
                 time.sleep(0.02)
             if not command.is_running():
@@ -246,7 +325,7 @@ def resumable(chaos: Chaos, name: str, arguments: tuple[object, ...], rated: boo
     path = chaos.path(f"{name}.db")
     before: Contents = {}
     for _ in range(chaos.rng.randint(1, 4)):
-        command = chaos.start(*arguments, "--archive", path)
+        command = chaos.start_disturbed(*arguments, "--archive", path)
         chaos.disturb(command)
         command.end()
         before = kept(path, before)
@@ -290,7 +369,7 @@ def match(chaos: Chaos) -> None:
     expected = chaos.reference("match", whole)
     assert isinstance(expected, dict)
     out = chaos.path("match")
-    command = chaos.start("match", *MATCH, "--out", out)
+    command = chaos.start_disturbed("match", *MATCH, "--out", out)
     chaos.disturb(command)
     status = command.end()
     found = {path.name: read_record(path).to_bytes() for path in out.glob("[0-9]*.json")}
@@ -344,12 +423,12 @@ def small_disk(folder: Path, kilobytes: int) -> Iterator[tuple[Path, int | None,
 
 def inference(chaos: Chaos) -> None:
     """Generation whose inference server is killed and stopped; another one goes on with it."""
-    socket = chaos.folder / "inference"
-    file = chaos.file("served.toml", SERVED.replace("SOCKET", str(socket)))
+    address = chaos.folder / "inference"
+    file = chaos.file("served.toml", SERVED.replace("SOCKET", str(address)))
 
     def whole() -> object:
         path = chaos.path("served.db")
-        with inference_server(chaos, socket):
+        with inference_server(chaos, address):
             chaos.finish("generate", file, "--archive", path)
         return contents(path)
 
@@ -357,8 +436,8 @@ def inference(chaos: Chaos) -> None:
     path = chaos.path("served.db")
     before: Contents = {}
     for is_left_alone in (True, False):
-        with inference_server(chaos, socket) as server:
-            command = chaos.start("generate", file, "--archive", path)
+        with inference_server(chaos, address) as server:
+            command = chaos.start_disturbed("generate", file, "--archive", path)
             if is_left_alone:  # the server is not, and the run has to notice
                 wait_for_games(path, command)
                 chaos.signal(server.process.pid, signal.SIGKILL, "kills of a worker or server")
@@ -366,7 +445,7 @@ def inference(chaos: Chaos) -> None:
                 chaos.disturb(command, (server,))
             command.end()
             before = kept(path, before)
-    with inference_server(chaos, socket):
+    with inference_server(chaos, address):
         chaos.finish("generate", file, "--archive", path)
     if contents(path) != expected:
         raise Fault(f"{path}: is not what an undisturbed run makes")
@@ -382,11 +461,11 @@ def wait_for_games(path: Path, command: Command) -> None:
 
 
 @contextlib.contextmanager
-def inference_server(chaos: Chaos, socket: Path) -> Iterator[Command]:
-    server = chaos.start("infer", "--address", socket, "--device", "cpu", "--threads", "1")
+def inference_server(chaos: Chaos, address: Path) -> Iterator[Command]:
+    server = chaos.start("infer", "--address", address, "--device", "cpu", "--threads", "1")
     try:
         end = time.monotonic() + SECONDS
-        while not answers(socket):
+        while not answers(address):
             if not server.is_running() or time.monotonic() > end:
                 raise Fault(f"{server} does not answer: {server.log.read_text()[-1000:]}")
             time.sleep(0.1)
@@ -397,14 +476,180 @@ def inference_server(chaos: Chaos, socket: Path) -> Iterator[Command]:
         server.end()
 
 
-def answers(socket: Path) -> bool:
+def answers(address: Path) -> bool:
     from penumbra.network.inference_server import headsets_at
     from penumbra.network.weights import WeightsError
 
     try:
-        return bool(headsets_at(str(socket)))
+        return bool(headsets_at(str(address)))
     except WeightsError:
         return False
+
+
+def improvement(chaos: Chaos) -> None:
+    """It goes on from the weights of its last round; these are whole, and no game that was learned from has gone."""
+    if importlib.util.find_spec("torch") is None:
+        chaos.tally["left out, for there is no torch"] += 1
+        return
+    weights, population = chaos.folder / "tiny.safetensors", chaos.file("improved.toml", IMPROVED)
+    chaos.reference("tiny", lambda: save_tiny(weights))
+    out = chaos.path("improved")
+    fixed = ("--out", out, "--population", population, *IMPROVEMENT, "--threads", "1", "--device", "cpu")
+    before: dict[str, set[bytes]] = {}
+    for is_last in (*[False] * chaos.rng.randint(1, 3), True):
+        begins = out / "weights.safetensors"
+        arguments = ("improve", begins if begins.exists() else weights, *fixed, "--seed", chaos.rng.randint(0, 99))
+        if is_last:
+            rounds = len(read_lines(out / "log.jsonl"))
+            chaos.finish(*arguments, "--minutes", IMPROVING)
+        else:
+            command = chaos.start_disturbed(*arguments, "--minutes", "0.5")
+            chaos.disturb(command, pause=4 * PAUSE)
+            command.end()
+        before = improved(out, before)
+    if len(read_lines(out / "log.jsonl")) <= rounds:
+        raise Fault(f"{out}: nothing was learned when nobody disturbed it")
+
+
+def save_tiny(path: Path) -> object:
+    """Weights of a network that learns in a moment."""
+    import torch
+
+    from penumbra.network import weights
+    from penumbra.network.architecture import Architecture
+    from penumbra.network.model import Network, to_weights
+
+    torch.manual_seed(0)
+    weights.save(to_weights(Network(Architecture(8, 2, ("All", "Top", "Wild"))), {"commit": "none"}), path)
+    return path
+
+
+def improved(out: Path, before: dict[str, set[bytes]]) -> dict[str, set[bytes]]:
+    """The games in its archives; `Fault` if one has gone, or if anything in the folder is not whole."""
+    from penumbra.network.weights import WeightsError, load
+
+    for name in ("weights.safetensors", "playing.safetensors"):
+        try:
+            if (out / name).exists():
+                load(out / name)
+        except WeightsError as error:
+            raise Fault(f"{out}: {error}") from None
+    for line in read_lines(out / "log.jsonl"):
+        if not json.loads(line)["updates"]:
+            raise Fault(f"{out}: a round without an update: {line}")
+    if (log := out / "population.log").exists():
+        check_output("generation for improvement", log)
+    now: dict[str, set[bytes]] = {}
+    for name in ("population.db", "selfplay.db"):
+        now[name] = set()
+        if (out / name).exists() and (out / name).stat().st_size:
+            with Archive.open(out / name, write=True) as archive:
+                if problems := verify(archive).problems:
+                    raise Fault(f"{out / name}: {problems[0]}")
+                now[name] = {game.data for game in archive.games()}
+        if not before.get(name, set()) <= now[name]:
+            raise Fault(f"{out / name}: has lost games")
+    return now
+
+
+def server(chaos: Chaos) -> None:
+    """Guests play on while the server and its bots are killed and stopped; each finds its game as it was told of it."""
+    port, folder = free_port(), chaos.path("games")
+    guests = [Guest(port, random.Random(chaos.rng.random()), opponent) for opponent in GUESTS]
+    command: Command | None = None
+    for is_last in (*[False] * chaos.rng.randint(1, 3), True):
+        arguments = ("serve", "--port", port, "--data", folder)
+        command = chaos.start(*arguments) if is_last else chaos.start_disturbed(*arguments)
+        turns = sum(guest.turns for guest in guests)
+        with at_play(guests):
+            if is_last:
+                wait_for_turns(guests, turns)
+                chaos.signal(command.process.pid, signal.SIGTERM)
+            else:
+                chaos.disturb(command, pause=4 * PAUSE)
+            command.end()
+        if faults := [guest.fault for guest in guests if guest.fault]:
+            raise Fault(faults[0])
+    if damaged := list(folder.glob("*.damaged")):
+        raise Fault(f"{damaged[0]}: whole lines of a log did not follow")
+    chaos.tally["turns of guests"] += sum(guest.turns for guest in guests)
+    chaos.tally["games of guests to their end"] += sum(guest.finished for guest in guests)
+    chaos.tally["games of guests that a bot gave up"] += sum(guest.crashed for guest in guests)
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def wait_for_turns(guests: list[Guest], turns: int) -> None:
+    """Until all have come back and played on; `Fault` if they cannot."""
+    end = time.monotonic() + SECONDS
+    while sum(guest.turns for guest in guests) < turns + 5 * len(guests) and not any(guest.fault for guest in guests):
+        if time.monotonic() > end:
+            raise Fault("guests do not get on, though nobody disturbs the server any more")
+        time.sleep(0.1)
+
+
+def ray_workers(chaos: Chaos) -> None:
+    """Generation on a cluster of this machine, of whose workers one dies every now and then: no game is missing."""
+    if importlib.util.find_spec("ray") is None:
+        chaos.tally["left out, for there is no Ray"] += 1
+        return
+    file = chaos.file("population.toml", POPULATION)
+
+    def whole() -> object:
+        path = chaos.path("generation.db")
+        chaos.finish("generate", file, "--archive", path)
+        return contents(path), None
+
+    expected = chaos.reference("generation", whole)
+    path = chaos.path("ray.db")
+    with ray_head(chaos) as (head, address):
+        command = chaos.start("generate", file, "--archive", path, "--ray", address)
+        for _ in range(chaos.rng.randint(1, 4)):
+            wait_for_games(path, command)
+            time.sleep(chaos.rng.uniform(0.0, PAUSE))
+            workers = [pid for pid in descendants(head) if is_ray_worker(pid)]
+            if command.is_running() and workers:
+                chaos.signal(chaos.rng.choice(workers), signal.SIGKILL, "kills of a Ray worker")
+        if command.end(2 * SECONDS) != 0:
+            raise Fault(f"{command} does not survive its workers: {command.log.read_text()[-1000:]}")
+    if (contents(path), None) != expected:
+        raise Fault(f"{path}: is not what an undisturbed run makes")
+
+
+@contextlib.contextmanager
+def ray_head(chaos: Chaos) -> Iterator[tuple[int, str]]:
+    """(the process, the address) of a cluster of two cores."""
+    port = free_port()
+    command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus=2"]
+    command += [f"--port={port}", "--include-dashboard=false", "--disable-usage-stats"]
+    with chaos.path("ray.txt").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        end = time.monotonic() + SECONDS
+        while not any(b"raylet" in command_line(pid) for pid in descendants(process.pid)):
+            if process.poll() is not None or time.monotonic() > end:
+                raise Fault("the Ray cluster does not start")
+            time.sleep(0.2)
+        yield process.pid, f"127.0.0.1:{port}"
+    finally:
+        for pid in (*descendants(process.pid), process.pid):
+            chaos.signal(pid, signal.SIGKILL)
+        process.wait()
+
+
+def command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def is_ray_worker(pid: int) -> bool:
+    return command_line(pid).startswith((b"ray::IDLE", b"ray::do_job"))  # and not its agents
 
 
 SCENARIOS: dict[str, Callable[[Chaos], None]] = {
@@ -413,6 +658,9 @@ SCENARIOS: dict[str, Callable[[Chaos], None]] = {
     "match": match,
     "full disk": full_disk,
     "inference": inference,
+    "improvement": improvement,
+    "server": server,
+    "Ray": ray_workers,
 }
 
 

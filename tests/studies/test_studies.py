@@ -6,7 +6,9 @@ import base64
 import json
 import os
 import random
+import subprocess
 import sys
+import time
 from importlib import import_module
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from penumbra.network.model import from_weights
 from penumbra.network.torch_evaluator import TorchEvaluator
 from penumbra.players.opponents.attacker import SCRIPTS
 from studies import (
+    _guests,
     attacks,
     centipawns,
     chaos,
@@ -201,18 +204,46 @@ def test_clock_keeps_its_games_and_names_what_is_lacking(
     assert clock.shortcomings("x", Score([]), 2) == ["x: 2 games are not settled"]
 
 
-def test_loaded_core_counts_what_is_lost_on_time(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_loaded_core_goes_on_where_it_was_stopped_and_reports(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And leaves this process the cores that it had."""
-    before = os.sched_getaffinity(0)
-    arguments(monkeypatch, "--games", "1", "--player", "random", "--clocks", "9+0")
-    assert loaded_core.main() == 0
-    assert capsys.readouterr().out.startswith("9+0: 1 games, 0 lost on time, least left ")
+    before, out = os.sched_getaffinity(0), tmp_path / "loaded.jsonl"
+    given = ("--out", out, "--player", "random", "--opponents", "random", "attacker", "--clocks", "9+0", "8+0.1")
+    for games in ("3", "4"):
+        arguments(monkeypatch, *given, "--games", games)
+        assert loaded_core.main() == 0
+        with out.open("a") as file:
+            file.write('{"clock": "9+')  # as a kill leaves it
     assert os.sched_getaffinity(0) == before
-    lost = GameResult(0, True, "b", "time", "", 4, 1.0, (-0.5, 2.0), b"", 0, used=(3.5, 1.0))
-    said = "3+0: 1 games, 1 lost on time, least left -0.50 s, 4 plies and 4.5 s thought a game"
-    assert loaded_core.line("3+0", Score([lost])) == said
+    said = capsys.readouterr().out
+    assert said.count("9+0: 3 games, 0 lost on time, 0 by the opponent; least left ") == 1
+    assert said.count("8+0.1: 4 games, ") == 1 and said.count("  attacker: 2 games, ") == 2
+    played = [(game["clock"], game["opponent"], game["game"]) for game in loaded_core.read(out)]
+    assert len(played) == len(set(played)) == 8
+    arguments(monkeypatch, *given, "--games", "5", "--busy", "2")
+    with pytest.raises(SystemExit, match="under other conditions"):
+        loaded_core.main()
+    arguments(monkeypatch, *given, "--games", "5", "--minutes", "0")
+    assert loaded_core.main() == 0 and "9+0: 4 games, " in capsys.readouterr().out
+
+
+def test_loaded_core_counts_who_lost_on_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lost(number: int, winner: str) -> str:
+        result = GameResult(number, True, winner, "time", "", 4, 1.0, (-0.5, 2.0), b"", 0, used=(3.5, 1.0))
+        return json.dumps(loaded_core.as_line(("3+0", "hunter", number), result)) + "\n"
+
+    files = [tmp_path / "a", tmp_path / "b"]
+    files[0].write_text(lost(0, "b"))
+    files[1].write_text(lost(1, "a"))
+    arguments(monkeypatch, "--report", *files)
+    assert loaded_core.main() == 1
+    said = "2 games, 1 lost on time, 1 by the opponent; least left -0.50 s, 4 plies and 4.5 s thought a game\n"
+    assert capsys.readouterr().out == f"3+0: {said}  hunter: {said}"
+    arguments(monkeypatch, "--report", files[1])
+    assert loaded_core.main() == 0
 
 
 def test_device_measures_kernels_and_evaluators() -> None:
@@ -290,6 +321,68 @@ def test_chaos_ends_with_the_games_of_an_undisturbed_run(tmp_path: Path, monkeyp
     monkeypatch.setattr(chaos, "kept", lambda path, before: {("run", 1): b"a game that goes"})
     monkeypatch.setattr(chaos, "contents", lambda path: {})
     assert "is not what an undisturbed run makes" in chaos.run(found, 0, "generation")[0]
+
+
+def test_chaos_leaves_guests_of_a_server_their_games(tmp_path: Path) -> None:
+    found = chaos.Chaos(tmp_path, random.Random(1))
+    assert chaos.run(found, 0, "server") == []
+    assert found.tally["turns of guests"] > 0
+
+
+@pytest.mark.evidence
+def test_chaos_leaves_improvement_its_rounds(tmp_path: Path) -> None:
+    found = chaos.Chaos(tmp_path, random.Random(1))
+    assert chaos.run(found, 0, "improvement") == []
+    assert found.tally["improvement"] == 1
+
+
+def test_chaos_sees_what_improvement_has_lost(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text('{"updates": 3}\n{"upda')
+    chaos.save_tiny(tmp_path / "weights.safetensors")
+    assert chaos.improved(tmp_path, {}) == {"population.db": set(), "selfplay.db": set()}
+    with pytest.raises(chaos.Fault, match=r"selfplay\.db: has lost games"):
+        chaos.improved(tmp_path, {"selfplay.db": {b"a game"}})
+    (tmp_path / "weights.safetensors").write_bytes((tmp_path / "weights.safetensors").read_bytes()[:-9])
+    with pytest.raises(chaos.Fault, match=r"weights\.safetensors"):
+        chaos.improved(tmp_path, {})
+
+
+def test_a_guest_notices_what_is_told_otherwise_twice_or_with_an_impossible_clock() -> None:
+    guest = _guests.Guest(0, random.Random(0), "random", game="g")
+    events = [{"type": "turn", "step": 0}, {"type": "sensed", "step": 0}]
+    state = {"clocks": {"white": 9.0, "black": 9.0}}
+    guest.told["g"] = events[:1]
+    guest.check_greeting({"events": events, "state": state})
+    assert guest.told["g"] == events
+    for told, left, said in (
+        (events[:1], 9.0, "told otherwise"),
+        ([*events, events[1]], 9.0, "told twice"),
+        (events, 9999.0, "a clock shows"),
+        (events, -1.0, "a clock shows"),
+    ):
+        with pytest.raises(_guests.Wrong, match=said):
+            guest.check_greeting({"events": told, "state": {"clocks": {"white": 9.0, "black": left}}})
+    with pytest.raises(_guests.Wrong, match="lost on time"):
+        guest.finish({"winner": "white", "reason": "TIMEOUT"})
+
+
+def test_chaos_makes_the_time_of_day_jump(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(chaos.JUMPING)
+    script = "import time; print(time.time(), time.time_ns() / 1e9, time.monotonic())"
+    run = run_python("-c", script, PYTHONPATH=str(tmp_path))
+    shown, nanoseconds, monotonic = map(float, run.stdout.split())
+    assert 1 < abs(shown - time.time()) < 90_000 and 1 < abs(nanoseconds - time.time()) < 90_000
+    assert 0 <= time.monotonic() - monotonic < 60
+
+
+def test_chaos_sees_who_stays_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chaos, "SECONDS_TO_LEAVE", 0.2)
+    command = chaos.Command(("players",), tmp_path / "log")
+    command.end()
+    command.process = subprocess.Popen(["sh", "-c", "sleep 100 & exit"], start_new_session=True)
+    with pytest.raises(chaos.Fault, match="has left 1 processes behind"):
+        command.end()
+    command.expect_nobody()
 
 
 def test_chaos_hears_of_stack_traces_and_of_runs_that_never_end(tmp_path: Path) -> None:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from studies.chaos import of_session
 
 from penumbra.arena.population import read_population
 from penumbra.configs.shipped import find
@@ -314,6 +321,36 @@ def test_the_loop(tmp_path: Path) -> None:
     for games in ("population.db", "selfplay.db"):
         with Archive.open(out / games) as archive:
             assert len(archive) > 0
+
+
+def test_generation_ends_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    """Nobody else would end it, and it would play for ever into the archive of the run that goes on."""
+    population, archive = tmp_path / "population.toml", tmp_path / "games.db"
+    population.write_text("games = 100000\n" + "".join(f'[[player]]\nname = "{n}"\nkind = "random"\n' for n in "AB"))
+    script = (
+        "import sys, time; from pathlib import Path; from penumbra.training import ppo\n"
+        "population, archive, log = map(Path, sys.argv[1:])\n"
+        "with ppo.generation_process(population, archive, 1, 0, log): print('begun', flush=True); time.sleep(100)"
+    )
+    command = [sys.executable, "-c", script, str(population), str(archive), str(tmp_path / "log")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=ENVIRONMENT, start_new_session=True)
+    assert process.stdout is not None and process.stdout.readline() == b"begun\n"
+    wait_for(archive.exists)
+    assert of_session(process.pid)
+    process.kill()
+    process.communicate()
+    try:
+        wait_for(lambda: not of_session(process.pid))
+    finally:
+        for left in of_session(process.pid):
+            os.kill(left, signal.SIGKILL)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_what_cannot_be_improved_is_refused(tmp_path: Path) -> None:

@@ -62,6 +62,14 @@ MOST_RATIO = 3.0
 MOST_CHANGE = 2.0  # of the logarithm of an action's probability, as far as it counts as divergence
 MOST_LOG_RATIO = 20.0  # e^88 is infinite, and nought times its gradient is no number
 SWITCH_SECONDS = 0.0005  # Python's own 0.005 make the learner wait for the thread that plays at every turn
+# `penumbra`, until the process whose number is its first argument has ended.
+PENUMBRA_WITH = """
+import sys, threading
+from penumbra.__main__ import main
+from penumbra.arena.pool import leave_with
+threading.Thread(target=leave_with, args=(int(sys.argv.pop(1)),), daemon=True).start()
+main()
+"""
 
 
 @dataclass(frozen=True)
@@ -302,8 +310,11 @@ class NewGames:
 
 @contextlib.contextmanager
 def generation_process(population: Path, archive: Path, workers: int, seed: int, log: Path) -> Iterator[Any]:
-    """`penumbra generate`, for as long as the block lasts; a call says whether it has ended before."""
-    command = [sys.executable, "-m", "penumbra", "generate", population, "--archive", archive]
+    """`penumbra generate`, for as long as the block lasts; a call says whether it has ended before.
+
+    It ends with this process even if that is killed.
+    """
+    command = [sys.executable, "-c", PENUMBRA_WITH, os.getpid(), "generate", population, "--archive", archive]
     command += ["--workers", workers, "--seed", seed]
     environment = os.environ | {"PENUMBRA_THREADS": "1"}
     with log.open("wb") as file:
