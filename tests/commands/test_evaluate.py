@@ -1,4 +1,4 @@
-"""`penumbra evaluate --games`: real players, from games as reconchess writes them or from an archive."""
+"""`penumbra evaluate`: real players (--games), and centipawns lost at frozen positions (--chess)."""
 
 from __future__ import annotations
 
@@ -96,12 +96,25 @@ def test_accounts_that_nobody_met_do_not_stop_it(tmp_path: Path, weights: Path, 
     assert "after" not in said.stdout
 
 
+def test_centipawns_need_neither_chess_nor_stockfish(tmp_path: Path, weights: Path) -> None:
+    out = tmp_path / "figures.json"
+    arguments = ("--chess", "--positions", "3", "--seconds", "0.01", "--device", "cpu", "--json-file", out)
+    ran = run_penumbra("evaluate", weights, *arguments, without=CHESS, PATH="", STOCKFISH_EXECUTABLE="none")
+    assert ran.returncode == 0, ran.stderr
+    assert "3 moves with at most two states possible; the player had 0.01 s for each" in ran.stdout
+    data = json.loads(out.read_text())
+    assert [row["name"] for row in data["rows"]][:2] == ["played in the games", "the policy alone"]
+    assert all(0 <= row["loss"] <= 1000 and 0 <= row["blunders"] <= 1 for row in data["rows"])
+    assert sum(row["positions"] for row in data["material"]) == data["positions"] == 3
+
+
 def test_bad_input_is_one_line(tmp_path: Path, weights: Path, recipe: Path) -> None:
     empty, archive = tmp_path / "empty.jsonl", make_archive(tmp_path / "games.db", 3)
     empty.write_text("")
     for arguments, message in (
         ((), "give --archive, or --games"),
         (("--games", empty), "empty.jsonl: no games"),
+        (("--chess", "--games", archive), "--chess has positions of its own"),
         (("--games", tmp_path / "none"), "there is no such file"),
         (("--games", archive, "--folds", "9"), "3 games cannot be dealt into 9 folds"),
         (("--games", archive, "--folds", "1"), "1 folds leave no games"),

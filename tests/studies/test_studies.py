@@ -12,6 +12,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
+import chess
 import numpy as np
 import pytest
 
@@ -22,11 +23,12 @@ from penumbra.network import weights
 from penumbra.network.model import from_weights
 from penumbra.network.torch_evaluator import TorchEvaluator
 from penumbra.players.opponents.attacker import SCRIPTS
+from penumbra.training.centipawns import read_positions
 from studies import (
     _guests,
     attacks,
-    centipawns,
     chaos,
+    chess_positions,
     clock,
     device,
     factorial,
@@ -182,16 +184,21 @@ def test_attacks_counts_games_by_script(monkeypatch: pytest.MonkeyPatch, capsys:
     assert said.startswith("factor 50: ") and f" of {len(SCRIPTS)} won" in said
 
 
-def test_centipawns_scores_every_way_to_choose(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_chess_positions_are_frozen_with_scores(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if find_stockfish() is None:
         pytest.skip("Stockfish is not installed")
-    arguments(monkeypatch, DATA / "real_games.jsonl", "--positions", "2", "--seconds", "0.01", "--depth", "1")
-    centipawns.main()
-    first, *rows = capsys.readouterr().out.splitlines()
-    assert "at most two states are possible, in 1 games" in first
-    assert [row.split()[0] for row in rows] == ["played", "network", *["network"] * 3, *["engine"] * 3]
+    out = tmp_path / "positions.jsonl.gz"
+    arguments(monkeypatch, DATA / "real_games.jsonl", "--out", out, "--positions", "3", "--depth", "1")
+    chess_positions.main()
+    assert f"{out}: 3 of " in capsys.readouterr().out
+    found = read_positions(out)
+    assert len({position.game for position in found}) == 3
+    for position in found:
+        board = chess.Board(position.states[0])
+        legal = {move.uci() for move in board.legal_moves}
+        assert set(position.scores) == (legal if board.is_check() else {*legal, "pass"})
 
 
 def test_clock_keeps_its_games_and_names_what_is_lacking(

@@ -6,7 +6,7 @@ import json
 import math
 import random
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "penumbra evaluate runs/lite/weights.safetensors --archive games.db --cap 5000 --out tables",
     "penumbra evaluate full.safetensors --games server.jsonl.gz --folds 5 --minutes 8 --json-file real.json",
+    "penumbra evaluate full.safetensors --chess --seconds 1",
 )
 
 
@@ -46,11 +47,21 @@ def evaluate(
         int, typer.Option(min=1, help="With --games: make the examples so many times, each with draws of its own.")
     ] = 4,
     minutes: Annotated[float | None, typer.Option(min=0.1, help=f"{MINUTES} For --games alone.")] = None,
+    chess: Annotated[
+        bool, typer.Option("--chess", help="Count centipawns lost at frozen moves with at most two states possible.")
+    ] = False,
+    seconds: Annotated[
+        float, typer.Option(min=0.001, help="With --chess: the player thinks so long about each move, on one core.")
+    ] = 1.0,
+    positions: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --chess: only so many of the positions, drawn at random.", show_default="all"),
+    ] = None,
     json_file: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="With --games: a file to write the figures to, as JSON.",
+            help="With --games or --chess: a file to write the figures to, as JSON.",
             callback=first(file_to_write),
         ),
     ] = None,
@@ -75,15 +86,23 @@ def evaluate(
     after learning from them by a recipe. The games are dealt into folds, and each is predicted by a copy of the network
     that learned from the other folds only; games of an --archive, as many as there are real ones, are learned from as
     well and not predicted.
+
+    With --chess: what Stockfish thinks of moves where the game is nearly chess, at positions of real games that come
+    with its scores. The moves are the policy's alone, the player's with the engine's opinion and without, and those
+    played; beside them, what the value says of the positions by their material, and what came of them.
     """
-    if games:
+    if chess:
+        if games or archive:
+            raise ValueError("--chess has positions of its own: leave out --games and --archive")
+        _count_centipawns(weights, seconds, positions, json_file, device)
+    elif games:
         _cross_validate(
             weights, games, archive or [], folds, recipe, passes, minutes or math.inf, json_file, device, cap
         )
     elif archive:
         _validate(weights, archive, out, device, cap or 1_000_000, validation_examples)
     else:
-        raise ValueError("nothing to predict: give --archive, or --games of real players")
+        raise ValueError("nothing to predict: give --archive, or --games of real players, or --chess")
 
 
 def _validate(
@@ -155,6 +174,28 @@ def _cross_validate(
         seconds = {"seconds": round(time.monotonic() - whole.began, 1)}
         write_text(json_file, json.dumps({**about, **seconds, **predictions.as_data(result)}, indent=1) + "\n")
     predictions.show(result)
+
+
+def _count_centipawns(weights: Path, seconds: float, number: int | None, json_file: Path | None, device: str) -> None:
+    from penumbra.commands.terminal import chess_figures
+    from penumbra.commands.terminal.progress import progress
+    from penumbra.players.penumbra.configuration import Configuration
+    from penumbra.training import centipawns
+    from penumbra.training.sample_positions import on_threads
+    from penumbra.whole_files import write_text
+
+    positions = centipawns.read_positions()
+    if number is not None:
+        positions = random.Random(0).sample(positions, min(number, len(positions)))
+    total = len(positions)
+    with on_threads(1), progress("positions", total, every=10.0) as bar:
+        configuration = Configuration(weights=str(weights), device=device)
+        result = centipawns.evaluate(
+            configuration, positions, seconds, lambda done: bar.show(done, f"{done} of {total} positions")
+        )
+    if json_file is not None:
+        write_text(json_file, json.dumps({"weights": str(weights), **asdict(result)}, indent=1) + "\n")
+    chess_figures.show(result)
 
 
 def _real_games(files: list[Path]) -> list[GameRecord]:
