@@ -42,8 +42,8 @@ NONSENSE = [
     '{"type": "move", "step": -1, "move": "e2e4"}',
     '{"type": "pace", "paused": 1}',
 ]
-LEFT = {"server": 25.0, "bots": 100.0}  # kilobytes that a game may leave behind; one that is kept weighs 140
-WARM_UP = 0.1  # of the time, in which modules and weights are loaded
+LEFT = {"server": 25.0, "bots": 200.0}  # kilobytes that a game may leave behind; a server that keeps games: 140
+WARM_UP = 0.5  # of the time, in which modules and weights are loaded, and what is freed is not yet used again
 WITHIN = {0.95: 0.1, 0.99: 0.5}  # share of answers: seconds
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from penumbra.server.lobby import Lobby
 from penumbra.server.messages import Move, NewPlay, NewWatch, Refusal, Resign, Sense, Side
 from tests.server.listening import Socket, begin, listening
 from tests.server.scripted import KING_HUNT, PASSES, ScriptedBots, in_lobby, new_game, page, server
+from tests.support.processes import run_python
 
 PLAY = NewPlay(mode="play", opponent=Side(player="random"), color="white")
 
@@ -192,6 +195,37 @@ def test_what_is_over_is_freed_when_nobody_looks_at_it(tmp_path: Path) -> None:
         assert not lobby.awake
 
     in_lobby(tmp_path, test)
+
+
+def test_what_is_over_does_not_wait_for_the_garbage_collector(tmp_path: Path) -> None:
+    """That comes so rarely that a hundred games would wait for it."""
+
+    async def test(lobby: Lobby) -> None:
+        game, listener = await lobby.create(PLAY), Listener()
+        game.join(listener)
+        await settled()
+        game.handle(Resign(type="resign"))
+        game.leave(listener)
+        await settled()
+        held = weakref.ref(game)
+        del game
+        assert held() is None
+
+    gc.collect()
+    gc.disable()
+    try:
+        in_lobby(tmp_path, test)
+    finally:
+        gc.enable()
+
+
+def test_a_server_looks_for_what_is_over_without_its_modules() -> None:
+    script = (
+        "import gc, penumbra.server.application; from penumbra.server.memory import collect_often; collect_often(); "
+        "print(gc.get_freeze_count(), len(gc.get_objects()))"
+    )
+    kept, others = map(int, run_python("-c", script).stdout.split())
+    assert kept > 20_000 and others < 2_000
 
 
 def test_programs_that_nobody_watches_do_not_think(tmp_path: Path) -> None:

@@ -330,7 +330,9 @@ def test_chaos_ends_with_the_games_of_an_undisturbed_run(tmp_path: Path, monkeyp
     assert "is not what an undisturbed run makes" in chaos.run(found, 0, "generation")[0]
 
 
-def test_chaos_leaves_guests_of_a_server_their_games(tmp_path: Path) -> None:
+def test_chaos_leaves_guests_of_a_server_their_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chaos, "PAUSE", 0.4)
+    monkeypatch.setattr(chaos, "LONGEST_STOP", 0.5)
     found = chaos.Chaos(tmp_path, random.Random(1))
     assert chaos.run(found, 0, "server") == []
     assert found.tally["turns of guests"] > 0

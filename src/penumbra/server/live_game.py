@@ -207,6 +207,7 @@ class LiveGame:
         self.hold_clock()
         self._release()
         self._log.close()
+        self.unused = lambda: None  # it refers to this game, which would wait for the next look for such circles
 
     def finish(self, winner: bool | None, reason: str, crashed: bool | None = None) -> None:
         """Ends the game for a reason that the board does not show."""

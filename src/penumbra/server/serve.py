@@ -13,7 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from penumbra.server.application import ServerSettings, make_app
-from penumbra.server.memory import return_freed
+from penumbra.server.memory import collect_often, return_freed
 
 LONGEST_FRAME = 65_536  # bytes of a socket's message; beyond it the connection ends
 CONNECTIONS = 200  # at the same time, and two more for each game; others are told to come back (503)
@@ -50,7 +50,9 @@ def serve(settings: ServerSettings, host: str, port: int) -> None:
         print(f"Penumbra is at http://{shown}:{port} (Ctrl+C ends it)", flush=True)
         if is_public(host):
             print("Others who can reach this machine can play here too; each game belongs to its browser.", flush=True)
-        uvicorn.Server(uvicorn_config(make_app(settings), settings.most_games)).run(sockets=[listening])
+        server = uvicorn.Server(uvicorn_config(make_app(settings), settings.most_games))
+        collect_often()
+        server.run(sockets=[listening])
 
 
 def uvicorn_config(app: FastAPI, most_games: int) -> uvicorn.Config:
