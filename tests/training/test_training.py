@@ -340,6 +340,12 @@ def test_bad_input_to_train_is_one_line(tmp_path: Path) -> None:
         assert result.stderr.count("\n") == 1
 
 
+def test_a_headset_that_no_game_would_train_is_refused_by_name(recipe: Recipe, tmp_path: Path) -> None:
+    plans = {**recipe.plans, "Nobody": Plan(("Nobody", "NobodyElse")), "Penumbra": Plan(("Penumbra",))}
+    with pytest.raises(ValueError, match=r"no game trains \[headsets.Nobody\], \[headsets.Penumbra\]: none of the"):
+        training.train(replace(recipe, plans=plans), records(), tmp_path, "cpu", say=lambda line: None)
+
+
 def test_tables_can_be_filled_while_they_are_drawn_from(recipe: Recipe) -> None:
     import threading
 

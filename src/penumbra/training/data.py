@@ -274,6 +274,17 @@ def learns_from(plan: Plan, players: NDArray[np.str_], top: Sequence[str]) -> Ma
     return np.isin(players, list(top) if plan.players == THE_BEST else list(plan.players))
 
 
+def check_games(plans: Mapping[str, Plan], records: Sequence[GameRecord], top: Sequence[str]) -> None:
+    """ValueError if there is a headset that no game would train."""
+    players = np.array(sorted({name for record in records for name in seats(record)}))
+    without = [headset for headset, plan in plans.items() if not learns_from(plan, players, top).any()]
+    if without:
+        raise ValueError(
+            f"no game trains {', '.join(f'[headsets.{name}]' for name in without)}: none of the {len(records):,} games to "
+            "learn from was played by its players; leave it out of the recipe, or add games of theirs"
+        )
+
+
 def padded(actions: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int16]:
     """int16[N, MOST_LEGAL], -1 past the end; of a row that has more, the first ones."""
     counts = np.diff(offsets)

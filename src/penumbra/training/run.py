@@ -26,7 +26,7 @@ from penumbra.games.archive import Archive
 from penumbra.network import weights
 from penumbra.network.model import to_weights
 from penumbra.network.weights import WeightsError
-from penumbra.training.data import CHUNK, Table, Tally, top_players
+from penumbra.training.data import CHUNK, Table, Tally, check_games, top_players
 from penumbra.training.examples import split
 from penumbra.training.recipe import Recipe
 from penumbra.training.trainer import Log, Trainer
@@ -93,6 +93,8 @@ def train(
         say(f"going on from step {trainer.step:,} of {checkpoint}")
     if table is None:
         top = top_players(records)
+        if start is None:  # headsets that begin as they are given may stay so
+            check_games(recipe.plans, training, top)
         say(f"{len(training):,} games to learn from; the top third: {', '.join(top)}")
         table = Table(training, recipe.plans, top, recipe.examples, device, searched)
         filler = fill(table, recipe.training.on_the_fly, stop, say)
