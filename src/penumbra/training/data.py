@@ -279,9 +279,10 @@ def check_games(plans: Mapping[str, Plan], records: Sequence[GameRecord], top: S
     players = np.array(sorted({name for record in records for name in seats(record)}))
     without = [headset for headset, plan in plans.items() if not learns_from(plan, players, top).any()]
     if without:
+        tables = ", ".join(f"[headsets.{headset}]" for headset in without)
         raise ValueError(
-            f"no game trains {', '.join(f'[headsets.{name}]' for name in without)}: none of the {len(records):,} games to "
-            "learn from was played by its players; leave it out of the recipe, or add games of theirs"
+            f"no game trains {tables}: none of the {len(records):,} games to learn from was played by its players; "
+            "leave it out of the recipe, or add games of theirs"
         )
 
 
