@@ -32,13 +32,10 @@ DEFAULT = "penumbra"
 PRESETS: Mapping[str, Preset] = {
     DEFAULT: Preset(
         Settings(
-            c=4.0,
-            virtual_value=0.0,
             belief_bandit="policy",
             sampling="enumeration",
             refill="current",
             adapt=True,
-            weigh_ended=True,
             belief_temperature=1.5,
         ),
         RootSettings(prudence=4.0, reckless=0.15, repetition_decay=0.5, engine_weight=64.0, sense_weight=30.0),
