@@ -127,7 +127,14 @@ def test_win_probabilities_of_scores() -> None:
     assert wins[0] == 0.5
     assert wins[1] == pytest.approx(1 - wins[2])
     assert wins[3] == 1.0
-    assert 0.99 < wins[4] < 1 and 0 < wins[5] < 0.01
+    assert 0.9 < wins[4] < 1 and 0 < wins[5] < 0.1
+
+
+def test_won_positions_are_told_apart_and_so_are_lost_ones() -> None:
+    """A rook more or less is worth something wherever it is; most where nobody is ahead."""
+    rooks = win_probabilities(np.array([[-1500, -1000, -500, 0, 500, 1000, 1500]], np.int32))[0]
+    gains = np.diff(rooks)
+    assert (gains > 0.01).all() and gains.argmax() in (2, 3) and gains == pytest.approx(gains[::-1])
 
 
 def test_bad_root_settings_are_refused_in_one_line() -> None:

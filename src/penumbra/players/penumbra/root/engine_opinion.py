@@ -24,9 +24,8 @@ from penumbra.dsmcp.root_policy import AtRoot, RootPolicy
 from penumbra.rbc.domain import Situation
 
 MARGIN = 150  # hundredths of a pawn: how much worse a move is that is worse by so much does not matter
-PAWN = 0.7  # win probability is the logistic function of so many times the pawns ahead
-FAR = KING_TAKEN - 1000  # no position is worth as much
-KING_LATER = 8.0  # pawns that a king is worth which can be taken later: the opponent may see it coming
+PAWNS = 3.0  # ahead, at which a win is half as far from certain as where nobody is
+KING_LATER = 20.0  # pawns that a king is worth which can be taken later: the opponent may see it coming
 DEPTH = 8  # plies at most
 UNTIMED_NODES = 50_000  # of the engine for a decision, where there is no clock: a few hundredths of a second
 LEAST_NODES = 1_000  # for one state
@@ -68,9 +67,13 @@ class EngineOpinion(RootPolicy[Situation, Infostates]):
 
 
 def win_probabilities(scores: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
-    """float64[states, A]: from hundredths of a pawn; a king taken at once is a game won."""
+    """float64[states, A]: from hundredths of a pawn; a king taken at once is a game won.
+
+    Of p pawns ahead ½ (1 + p / (PAWNS + |p|)), which tells won positions apart, and lost ones: a logistic function does
+    not, and moves that give a rook away there are as good as any.
+    """
     pawns = np.clip(scores / 100, -KING_LATER, KING_LATER)
-    return np.where(scores >= KING_TAKEN, 1.0, 1 / (1 + np.exp(-PAWN * pawns)))
+    return np.where(scores >= KING_TAKEN, 1.0, (1 + pawns / (PAWNS + np.abs(pawns))) / 2)
 
 
 def state_weights(x: Situation, particles: Infostates | None) -> npt.NDArray[np.float64]:
