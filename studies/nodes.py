@@ -4,7 +4,8 @@
     PYTHONPATH=src python -m studies.nodes NODES.toml --report nodes.jsonl --picture nodes.png
 
 The file is that of `studies.series` with one [[arm]] and at least one [[opponent]]. At 0 nodes the network's policy
-plays alone. The report rates everybody by all games together, and gives Elo above 0 nodes with 95 % intervals.
+plays alone, without what the player adds at the root; name its headset by `policy` in the arm. The report rates
+everybody by all games together, and gives Elo above 0 nodes with 95 % intervals.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from penumbra.reproduce.plots import OURS, new_figure
 from studies.factorial import merged
 from studies.series import Series, Side, playing_options, read, run
 
-ALONE = {"settings": {"playouts": False}, "ponder": False}  # the network
+ALONE = {"preset": "network", "ponder": False}
 
 
 def arms(base: Side, nodes: Sequence[int]) -> tuple[Side, ...]:
