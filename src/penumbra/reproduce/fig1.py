@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from penumbra.arena.score import wilson
 from penumbra.core import GameRecord
+from penumbra.games.accounts import seats
 from penumbra.reproduce import published
 from penumbra.reproduce.games import Games, games, looking, players_of, recognised
 from penumbra.reproduce.orders import rank_correlation, verdict
@@ -98,7 +99,7 @@ def run(request: Request) -> Result:
 def without_random(found: Games) -> list[GameRecord]:
     """The games in which nobody moves at random."""
     random = recognised(players_of(found.records), ["Random"]).get("Random", ())
-    kept = [record for record in found.records if not {record.white_name, record.black_name} & set(random)]
+    kept = [record for record in found.records if not set(seats(record)) & set(random)]
     if not kept:
         raise ReproductionError(f"{found.origin}: a random player is in all of them")
     return kept

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from penumbra.core import GameRecord
+from penumbra.games.accounts import seats
 from penumbra.games.archive import is_validation
 from penumbra.reproduce import accuracy, published
 from penumbra.reproduce.accuracy import Judged
@@ -56,7 +57,7 @@ def count(records: Sequence[GameRecord], plan: Plan, top: Sequence[str]) -> tupl
     """Games, and actions of this headset's players in those for training and in those for validation."""
     played, actions = 0, [0, 0]
     for record in records:
-        learns = learns_from(plan, np.array([record.white_name, record.black_name]), top)
+        learns = learns_from(plan, np.array(seats(record)), top)
         first = 1 if " b " in record.start_fen else 0
         played += bool(learns.any())
         for ply, square in enumerate(record.senses):

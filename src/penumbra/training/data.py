@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from penumbra.core import GameRecord
-from penumbra.games.accounts import player_of
+from penumbra.games.accounts import seats
 from penumbra.games.ratings import Result, largest_part, rate
 from penumbra.games.visits import unpack
 from penumbra.rbc.actions import SENSES
@@ -254,11 +254,6 @@ def top_players(records: Iterable[GameRecord]) -> list[str]:
 def results_between(records: Iterable[GameRecord]) -> list[Result]:
     """The result of each game."""
     return [(*seats(record), record.winner, 1) for record in records]
-
-
-def seats(record: GameRecord) -> tuple[str, str]:
-    """(who played White, who played Black)."""
-    return player_of(record.white_name), player_of(record.black_name)
 
 
 def players_of(examples: Examples, records: Sequence[GameRecord]) -> NDArray[np.str_]:

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from penumbra.core import GameRecord
-from penumbra.games.accounts import is_unknown
+from penumbra.games.accounts import is_unknown, seats
 from penumbra.network.model import Network
 from penumbra.network.weights import Weights
-from penumbra.training.data import Batch, Table, learns_from, seats, top_players
+from penumbra.training.data import Batch, Table, learns_from, top_players
 from penumbra.training.game_counts import GameCounts, Share, all_together, count, shares
 from penumbra.training.recipe import EVERYBODY, Recipe
 from penumbra.training.run import START, fill
