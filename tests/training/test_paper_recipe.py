@@ -55,7 +55,7 @@ def tiny() -> Recipe:
     return replace(
         paper,
         architecture=replace(paper.architecture, n_width=8, n_depth=1),
-        examples=replace(paper.examples, cap=200, multiplicity=4),
+        examples=replace(paper.examples, cap=200, window=6_000),
     )
 
 

@@ -32,6 +32,7 @@ from penumbra.training.examples import split
 from penumbra.training.recipe import Recipe
 from penumbra.training.run import validation_table
 from penumbra.training.trainer import Trainer
+from penumbra.training.window import table_for
 from penumbra.whole_files import append_lines, read_lines
 
 NAME, TITLE = "ablation", "Retraining without each plane"
@@ -150,7 +151,7 @@ def _known(path: Path, about: str) -> dict[tuple[int, int], float]:
 
 def _tables(request: Request, recipe: Recipe, records: Sequence[GameRecord]) -> tuple[Table, Table]:
     """Examples for training and for judging."""
-    learned = Table(split(records)[0], recipe.plans, top_players(records), recipe.examples, request.device)
+    learned = table_for(recipe, split(records)[0], top_players(records), request.device)
     learned.fill()
     return learned, validation_table(recipe, records, request.device, recipe.examples.cap)
 
@@ -177,13 +178,8 @@ def _train_without(
 @contextlib.contextmanager
 def without(table: Table, plane: int) -> Iterator[None]:
     """The table with all bits of a plane cleared."""
-    if plane == WHOLE:
-        yield
-        return
-    column = table.columns["planes"][:, plane]
-    kept = column.clone()
-    column.zero_()
+    table.without = None if plane == WHOLE else plane
     try:
         yield
     finally:
-        column.copy_(kept)
+        table.without = None

@@ -133,7 +133,9 @@ class CrossValidation:
         self.recipe = recipe
         self.copies = [Trainer(recipe, device, weights) for _ in range(folds)]
         self.network = Trainer(recipe, device, weights).network  # as it is
-        settings = recipe.examples if folds else replace(recipe.examples, multiplicity=1)
+        settings = replace(recipe.examples, window=0)
+        if not folds:
+            settings = replace(settings, multiplicity=1)
         passes = self.limits.passes if folds else 1
         learned = [*records, *self.extra]
         self.table = Table(learned, recipe.plans, top_players(records), settings, device, passes=passes)
