@@ -66,7 +66,7 @@ def cost(request: Request) -> Cost:
     study_cost = planes_study.cost(request)
     count = request.games or sizes.games
     seconds = steps / sizes.batches_a_second + study_cost.seconds
-    return looking(request, count, seconds, steps + study_cost.steps)
+    return looking(request, count, seconds, steps + study_cost.steps, runs.memory(request, count))
 
 
 def run(request: Request) -> Result:

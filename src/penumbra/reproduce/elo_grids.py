@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penumbra.reproduce import published, variants
+from penumbra.reproduce import league, published, variants
 from penumbra.reproduce.league import Variant, shown_elo
 from penumbra.reproduce.plots import heat, new_figure
 from penumbra.reproduce.request import Cost, Request
@@ -61,7 +61,10 @@ class EloGrid:
             heat(ax, values, down, across, title, digits=0)
             ax.set(xlabel=self.column, ylabel=self.row)
         notes = [*notes, "In each cell: ours, and the paper's in brackets."]
-        return Result(self.name, self.TITLE, Grid(heading, rows), figure, notes, self.claims(paper, ours), [shown])
+        real = tuple(sorted(league.public_programs(request)))
+        return Result(
+            self.name, self.TITLE, Grid(heading, rows), figure, notes, self.claims(paper, ours), [shown], real
+        )
 
     def _cell(self, ours: tuple[float, float] | None, paper: tuple[float, float]) -> str:
         return f"{shown_elo(*ours) if ours else '–'} ({shown_elo(*paper)})"

@@ -21,7 +21,7 @@ from penumbra.reproduce.games import Games, games, looking, players_of, recognis
 from penumbra.reproduce.orders import rank_correlation, verdict
 from penumbra.reproduce.passes import Sums, go_through
 from penumbra.reproduce.plots import OURS, new_figure
-from penumbra.reproduce.request import Cost, ReproductionError, Request
+from penumbra.reproduce.request import Cost, ReproductionError, Request, tracking_memory
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
 from penumbra.training.examples import ExampleSettings, make_examples
 
@@ -47,7 +47,8 @@ SCALES = {
 def cost(request: Request) -> Cost:
     sizes = request.of(SCALES)
     count = request.games or sizes.games
-    return looking(request, count, count / sizes.games_a_second / request.workers)
+    seconds = count / sizes.games_a_second / request.workers
+    return looking(request, count, seconds, memory=tracking_memory(sizes.cap))
 
 
 def run(request: Request) -> Result:

@@ -23,7 +23,7 @@ from penumbra.reproduce.games import games, looking
 from penumbra.reproduce.orders import correlation, rank_correlation, verdict
 from penumbra.reproduce.passes import Sums, go_through
 from penumbra.reproduce.plots import OURS, PAPERS, new_figure
-from penumbra.reproduce.request import Cost, Request
+from penumbra.reproduce.request import Cost, Request, tracking_memory
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
 from penumbra.training.examples import ExampleSettings, make_examples, split
 
@@ -53,7 +53,7 @@ SCALES = {
 def cost(request: Request) -> Cost:
     sizes = request.of(SCALES)
     count = request.games or sizes.games
-    return looking(request, count, count / sizes.games_a_second[request.device])
+    return looking(request, count, count / sizes.games_a_second[request.device], memory=tracking_memory(sizes.cap))
 
 
 def run(request: Request) -> Result:

@@ -81,10 +81,10 @@ def make_games(request: Request) -> Path:
     return path
 
 
-def looking(request: Request, games: int, seconds: float, steps: int = 0) -> Cost:
+def looking(request: Request, games: int, seconds: float, steps: int = 0, memory: float = 0.0) -> Cost:
     """What it costs to look at so many games for so long, with those that have to be made first."""
     count = to_make(request)
-    return Cost(seconds + count / GENERATED_A_SECOND / request.workers, count, games, steps)
+    return Cost(seconds + count / GENERATED_A_SECOND / request.workers, count, games, steps, memory)
 
 
 def to_make(request: Request) -> int:

@@ -55,6 +55,7 @@ class Result:
     notes: Sequence[str]  # what ours are measured on; what differs from the paper, and why
     claims: Sequence[Claim] = ()
     shown: Sequence[Grid] = field(default_factory=list)  # in the Markdown, where `data` is not made for eyes
+    public: Sequence[str] = ()  # baselines that were the public programs, not our kinds after them
 
     def write(self, folder: Path, scale: str, cost: str, seconds: float) -> None:
         """All files; the last one says that the others are there."""
@@ -75,6 +76,7 @@ class Result:
             "seconds": round(seconds + before.get("seconds", 0.0), 1),
             "notes": list(self.notes),
             "claims": [asdict(claim) for claim in self.claims],
+            "public": list(self.public),
             "tables": [grid.markdown() for grid in self.shown or [self.data]],
         }
         write_text(folder / f"{self.name}.md", page(about, f"{self.name}.png"))

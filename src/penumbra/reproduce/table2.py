@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
+from pathlib import Path
 
 from penumbra.games.ratings import Ratings
 from penumbra.reproduce import league, published, variants
@@ -21,13 +23,15 @@ def cost(request: Request) -> Cost:
 
 def run(request: Request) -> Result:
     ratings, notes = variants.rated(request, NAME)
+    real, failed = league.public_programs(request), league.faults(request, *variants.planned(request, NAME))
     paper = published_elo()
     there = {rating.name: rating for rating in ratings.players}
     rows: list[list[Cell]] = []
     for name, (elo, margin) in paper.items():
         if name in there:
             ours = there[name]
-            rows.append([name, round(ours.elo), round(ours.margin), ours.games, round(100 * ours.share), elo, margin])
+            measured = [round(ours.elo), round(ours.margin), ours.games, round(100 * ours.share)]
+            rows.append([name, *measured, elo, margin, failed[name], _program(name, real)])
     rows.sort(key=lambda row: -float(row[1] or 0))
     names = [str(row[0]) for row in rows]
     figure, (ax,) = new_figure(TITLE, 9, 0.4 * len(names) + 1.5)
@@ -37,13 +41,21 @@ def run(request: Request) -> Result:
     }
     dots(ax, names, ours_and_theirs)
     ax.set_xlabel("Elo")
-    heading = ["player", "Elo", "±", "games", "score %", "paper's Elo", "paper's ±"]
+    heading = ["player", "Elo", "±", "games", "score %", "paper's Elo", "paper's ±", "faults", "program"]
     shown = Grid(
-        ["player", "ours", "paper", "games", "score %"],
-        [[row[0], _elo(row[1], row[2]), _elo(row[5], row[6]), row[3], row[4]] for row in rows],
+        ["player", "ours", "paper", "games", "score %", "ended by its fault", "program"],
+        [[row[0], _elo(row[1], row[2]), _elo(row[5], row[6]), *row[3:5], *row[7:]] for row in rows],
     )
     claims = _claims(ratings, names)
-    return Result(NAME, TITLE, Grid(heading, rows), figure, notes, claims, [shown])
+    return Result(NAME, TITLE, Grid(heading, rows), figure, notes, claims, [shown], tuple(sorted(real)))
+
+
+def _program(name: str, real: Mapping[str, Path]) -> str:
+    """What a row is: a variant of Penumbra, a public program, or our kind after it."""
+    bot = name.partition(" ")[0]
+    if bot not in league.KINDS:
+        return "Penumbra"
+    return f"public, {real[bot].name}" if bot in real else "our kind after it"
 
 
 def published_elo() -> dict[str, tuple[float, float]]:

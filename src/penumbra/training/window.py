@@ -141,5 +141,5 @@ def table_for(
 
 def bytes_of_rows(rows: int, settings: ExampleSettings) -> int:
     """How much memory so many rows of a table take, about, without what was searched."""
-    each = sum(dtype.itemsize * math.prod(shape) for dtype, shape in COLUMNS.values())
+    each: int = sum(dtype.itemsize * math.prod(shape) for dtype, shape in COLUMNS.values())
     return rows * (each + 8 * LAYOUTS[settings.synopsis].words)
