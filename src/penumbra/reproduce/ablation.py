@@ -26,6 +26,7 @@ from penumbra.reproduce.plots import OURS, new_figure
 from penumbra.reproduce.request import Cost, ReproductionError, Request
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
 from penumbra.reproduce.table_saliency import published_column
+from penumbra.reproduce.telling import points_for_correlation
 from penumbra.training.data import Table, top_players
 from penumbra.training.evaluation import evaluate
 from penumbra.training.examples import split
@@ -106,7 +107,8 @@ def _claim(name: str, values: Floats, changes: Floats) -> Claim:
     ours = correlation(values, changes)
     text = f"correlation of {name} with the change of accuracy is slightly negative"
     said = f"{ours:.3f}; ±{chance(len(values)):.2f} by chance with {len(values)} planes"
-    return Claim(text, f"{paper:.3f}", said, verdict(ours, len(values), positive=False))
+    holds = verdict(ours, len(values), positive=False)
+    return Claim(text, f"{paper:.3f}", said, holds, points_for_correlation(paper), "planes; there are 104")
 
 
 def chosen_planes(count: int) -> list[int]:

@@ -91,6 +91,7 @@ def run(request: Request) -> Result:
             f"{published.fact('fig1 median maximum'):,.0f}",
             f"{most:,.0f}" + (", where tracking stops" if most >= sizes.cap else ""),
             None,
+            of="the paper's own games: it depends on who plays",
         ),
     ]
     grid = Grid(["states, at most", "steps", "win %", "95 % from", "to"], rows)

@@ -43,6 +43,7 @@ from penumbra.reproduce import published
 from penumbra.reproduce.accuracy import one_network
 from penumbra.reproduce.request import PROCESS, STATE, Cost, ReproductionError, Request
 from penumbra.reproduce.result import Claim
+from penumbra.reproduce.telling import ONE_SIDE, games_for_gap
 
 ARCHIVE = "tournament.db"
 UNRECOGNISED = "unrecognized"
@@ -309,7 +310,10 @@ def stronger(found: Ratings, better: str, worse: str, paper: tuple[float, float]
     likely = found.is_better(better, worse)
     ours = f"{found.of(better).elo:.0f} against {found.of(worse).elo:.0f}, {likely:.0%} likely"
     holds = None if 0.05 < likely < 0.95 else likely >= 0.95
-    return Claim(f"{better} is stronger than {worse}", f"{paper[0]:.0f} against {paper[1]:.0f}", ours, holds)
+    games = (found.of(better).games + found.of(worse).games) / 2
+    more = games_for_gap(games, found.deviation(better, worse), paper[0] - paper[1], ONE_SIDE)
+    text = f"{better} is stronger than {worse}"
+    return Claim(text, f"{paper[0]:.0f} against {paper[1]:.0f}", ours, holds, more, "games of each")
 
 
 def shown_elo(elo: float, margin: float) -> str:

@@ -38,6 +38,15 @@ class Claim:
     paper: str
     ours: str
     holds: bool | None
+    more: int | None = None  # how much would tell it, where it cannot be told; None: no number is known
+    of: str = ""  # of what, or why there is no number
+
+    @property
+    def needs(self) -> str:
+        """What would tell it."""
+        if self.holds is not None:
+            return ""
+        return self.of if self.more is None else f"{self.more:,} {self.of}"
 
     @property
     def verdict(self) -> str:
@@ -108,8 +117,12 @@ def page(about: dict[str, Any], picture: str, level: int = 1) -> str:
 
 
 def claims_grid(claims: Sequence[Claim]) -> Grid:
+    heading = ["in the paper", "paper's numbers", "ours", ""]
     rows = [[claim.text, claim.paper, claim.ours, claim.verdict] for claim in claims]
-    return Grid(["in the paper", "paper's numbers", "ours", ""], rows)
+    if any(claim.holds is None for claim in claims):
+        heading.append("what would tell it")
+        rows = [[*row, claim.needs] for row, claim in zip(rows, claims, strict=True)]
+    return Grid(heading, rows)
 
 
 def shown(cell: Cell) -> str:

@@ -16,6 +16,7 @@ from penumbra.reproduce.orders import rank_correlation, verdict
 from penumbra.reproduce.plots import dots, new_figure
 from penumbra.reproduce.request import Cost, Request
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
+from penumbra.reproduce.telling import OTHER_WAY, points_for_correlation
 from penumbra.training.data import learns_from, top_players
 from penumbra.training.evaluation import MEASURES
 from penumbra.training.recipe import Plan, Recipe, read_recipe
@@ -95,7 +96,14 @@ def _claims(own: dict[str, dict[str, float]], shared: Sequence[str]) -> list[Cla
         alike = rank_correlation([paper[name] for name in players], [own[measure][name] for name in players])
         holds = verdict(alike, len(players), positive=True)
         claims.append(
-            Claim(f"order of the players by {LABELS[measure][:-2]}", "1", f"rank correlation {alike:.2f}", holds)
+            Claim(
+                f"order of the players by {LABELS[measure][:-2]}",
+                "1",
+                f"rank correlation {alike:.2f}",
+                holds,
+                points_for_correlation(alike) if alike > 0 else None,
+                f"players as alike; here are {len(players)}, in the paper 12" if alike > 0 else OTHER_WAY,
+            )
         )
     return claims
 

@@ -13,6 +13,7 @@ from penumbra.reproduce.orders import rank_correlation, verdict
 from penumbra.reproduce.plots import dots, new_figure
 from penumbra.reproduce.request import Cost, Request
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
+from penumbra.reproduce.telling import TWO_SIDES, games_for_order
 
 NAME, TITLE = "table2", "Table 2: Elo of the variants and the baselines"
 
@@ -81,7 +82,9 @@ def _claims(ratings: Ratings, there: list[str]) -> list[Claim]:
     claims = [stronger(ratings, a, b, (paper[a][0], paper[b][0])) for a, b in pairs]
     alike = rank_correlation([paper[name][0] for name in order], [ratings.of(name).elo for name in order])
     holds = verdict(alike, len(order), positive=True)
-    whole = Claim("the order of all of them", "1", f"rank correlation {alike:.2f}", holds)
+    deviations = [ratings.of(name).margin / TWO_SIDES for name in order]
+    more = games_for_order(ratings.games, deviations, [paper[name][0] for name in order])
+    whole = Claim("the order of all of them", "1", f"rank correlation {alike:.2f}", holds, more, "games in all")
     return [whole, *claims]
 
 
