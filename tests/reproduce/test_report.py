@@ -17,7 +17,7 @@ from penumbra.reproduce.experiments import WHERE
 from penumbra.reproduce.league import stronger
 from penumbra.reproduce.report import SUBJECTS, collect, verdict, write_report
 from penumbra.reproduce.result import Claim, Grid, Result
-from penumbra.reproduce.telling import ONE_SIDE, games_for_gap, games_for_order, points_for_correlation
+from penumbra.reproduce.telling import ENOUGH, ONE_SIDE, games_for_gap, games_for_order, points_for_correlation
 
 
 def test_as_many_games_tell_a_gap_in_four_tries_of_five() -> None:
@@ -55,6 +55,7 @@ def test_a_rating_that_cannot_tell_says_how_many_games_would() -> None:
     claim = stronger(found, "A", "B", (1600.0, 1500.0))
     assert claim.holds is None and claim.needs == f"{claim.more:,} games of each"
     assert claim.more is not None and 40 < claim.more < 400
+    assert stronger(found, "A", "B", (2500.0, 1500.0)).needs == ENOUGH
     closer = stronger(found, "A", "B", (1510.0, 1500.0))
     assert closer.more == pytest.approx(100 * claim.more, rel=0.1)
 
@@ -92,8 +93,8 @@ def test_the_page_opens_with_a_verdict_of_ten_lines(tmp_path: Path) -> None:
     assert opening[0] == "The verdict" and len([line for line in opening if line]) <= 10
     said = verdict(collect(tmp_path))
     assert "Of 5 statements of the paper 1 hold in what was measured here, 1 do not, and 3 cannot be told." in said
-    assert "(`table2`; small scale): 1 of 4 confirmed; 1 not confirmed (B is stronger than C); " in said
-    assert "2 unknown, which would take 120 to 9,000 games of each." in said
+    assert "1 of 4 confirmed (A is stronger than B); 1 not confirmed (B is stronger than C); " in said
+    assert "2 unknown: 120 to 9,000 games of each." in said
     assert "Baselines that were the public programs: Trout." in said and "Not reproduced yet: fig1, " in said
     assert "| C is stronger than D | 1 against 0 | 0 against 0 | cannot be told | 120 games of each |" in text
 

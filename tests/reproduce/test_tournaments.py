@@ -149,9 +149,9 @@ def test_a_baseline_is_met_as_it_is_recognised(request_: Request) -> None:
     assert {p.first.name for p in as_trout} == {p.first.name for p in not_known}
 
 
-def test_nothing_is_shrunk_at_the_papers_scale(request_: Request) -> None:
+def test_nothing_is_shrunk_at_the_papers_scale(request_: Request, tmp_path: Path) -> None:
     """However few nodes are asked for; at other scales the notes say what is changed."""
-    given = dataclasses.replace(request_, scale="paper", weights=(), nodes=500)
+    given = dataclasses.replace(request_, scale="paper", weights=(), nodes=500, out=tmp_path)
     for name in TOURNAMENTS:
         for pairing in league.league(given, *variants.planned(given, name)).pairings():
             _, _, preset = str(pairing.first.kind).partition(":")

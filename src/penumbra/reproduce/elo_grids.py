@@ -16,7 +16,7 @@ from penumbra.reproduce.league import Variant, shown_elo
 from penumbra.reproduce.plots import heat, new_figure
 from penumbra.reproduce.request import Cost, Request
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
-from penumbra.reproduce.telling import TWO_SIDES, games_for_gap, rounded
+from penumbra.reproduce.telling import TWO_SIDES, games_for_gap, needing, rounded
 from penumbra.reproduce.variants import cautious, exploring
 
 GAMES = "games in this table"
@@ -90,7 +90,7 @@ def trend(text: str, paper: Elo, ours: Elo, axis: int, games: int) -> Claim:
     clear = len(averages) > 1 and abs(last - first) > interval
     theirs = [elo for elo, _ in means(paper).values()]
     more = games_for_gap(games, interval / TWO_SIDES, theirs[0] - theirs[-1])
-    return Claim(text, said[0], said[1], last < first if clear else None, more, GAMES)
+    return Claim(text, said[0], said[1], last < first if clear else None, *needing(more, games, GAMES))
 
 
 def caution_claims(paper: Elo, ours: Elo, games: int) -> list[Claim]:

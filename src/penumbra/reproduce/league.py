@@ -43,7 +43,7 @@ from penumbra.reproduce import published
 from penumbra.reproduce.accuracy import one_network
 from penumbra.reproduce.request import PROCESS, STATE, Cost, ReproductionError, Request
 from penumbra.reproduce.result import Claim
-from penumbra.reproduce.telling import ONE_SIDE, games_for_gap
+from penumbra.reproduce.telling import ONE_SIDE, games_for_gap, needing
 
 ARCHIVE = "tournament.db"
 UNRECOGNISED = "unrecognized"
@@ -313,7 +313,7 @@ def stronger(found: Ratings, better: str, worse: str, paper: tuple[float, float]
     games = (found.of(better).games + found.of(worse).games) / 2
     more = games_for_gap(games, found.deviation(better, worse), paper[0] - paper[1], ONE_SIDE)
     text = f"{better} is stronger than {worse}"
-    return Claim(text, f"{paper[0]:.0f} against {paper[1]:.0f}", ours, holds, more, "games of each")
+    return Claim(text, f"{paper[0]:.0f} against {paper[1]:.0f}", ours, holds, *needing(more, games, "games of each"))
 
 
 def shown_elo(elo: float, margin: float) -> str:

@@ -30,6 +30,8 @@ SUBJECTS = {  # lines of the verdict: experiments about the same
     "Saliency of the planes": ("fig-saliency", "table-saliency", "ablation"),
 }
 
+FEW = 2  # statements that are named where they hold; those that do not always are
+
 INTRODUCTION = """## How this page is made
 
 Each section is the output of one command; `penumbra report` collects them here. Our games are not the paper's: its
@@ -126,8 +128,8 @@ def verdict(found: dict[str, tuple[dict[str, Any], Path]]) -> str:
             lines.append(_line(subject, there, list(scales), [claim for name in there for claim in claims[name]]))
     lines += [
         "",
-        "A number of games is what would tell in four tries of five, if the gap were the paper's; it falls with the "
-        "square of the gap, so that the paper's smallest gaps take more games than the paper played.",
+        "Numbers of games are those that would tell in four tries of five if the gap were the paper's; half the gap "
+        "takes four times the games, so that the paper's smallest gaps take more than the paper played.",
     ]
     if public := sorted({name for about, _ in found.values() for name in about.get("public", [])}):
         lines.append(f"Baselines that were the public programs: {', '.join(public)}.")
@@ -140,27 +142,31 @@ def verdict(found: dict[str, tuple[dict[str, Any], Path]]) -> str:
 
 def _line(subject: str, names: Sequence[str], scales: Sequence[str], claims: Sequence[Claim]) -> str:
     by_verdict = {holds: [claim for claim in claims if claim.holds is holds] for holds in (True, False, None)}
-    parts = [f"{len(by_verdict[True])} of {len(claims)} confirmed"]
+    right = by_verdict[True]
+    parts = [f"{len(right)} of {len(claims)} confirmed" + (_texts(right) if len(right) <= FEW else "")]
     if wrong := by_verdict[False]:
-        parts.append(f"{len(wrong)} not confirmed ({'; '.join(dict.fromkeys(claim.text for claim in wrong))})")
+        parts.append(f"{len(wrong)} not confirmed" + _texts(wrong))
     if unknown := by_verdict[None]:
-        parts.append(f"{len(unknown)} unknown, which would take {_taking(unknown)}")
+        parts.append(f"{len(unknown)} unknown: {_taking(unknown)}")
     commands = ", ".join(f"`{name}`" for name in names)
     return f"- *{subject}* ({commands}; {', '.join(scales)} scale): {'; '.join(parts)}."
 
 
+def _texts(claims: Sequence[Claim]) -> str:
+    return f" ({'; '.join(dict.fromkeys(claim.text for claim in claims))})" if claims else ""
+
+
 def _taking(unknown: Sequence[Claim]) -> str:
-    """What claims would take, those of a kind together: `150 to 2,000 games of each (12)`."""
-    kinds: dict[str, list[int]] = {}
+    """What would tell claims, those of a kind together: `11 by 150 to 2,000 games, 1 by 16 planes`."""
+    kinds: dict[str, list[Claim]] = {}
     for claim in unknown:
-        kinds.setdefault(claim.of, []).extend([] if claim.more is None else [claim.more])
+        kinds.setdefault(claim.of, []).append(claim)
     taking = []
-    for of, numbers in kinds.items():
-        count = sum(claim.of == of for claim in unknown)
-        span = "" if not numbers else f"{min(numbers):,} "
-        if numbers and max(numbers) > min(numbers):
-            span = f"{min(numbers):,} to {max(numbers):,} "
-        taking.append(f"{span}{of or 'we cannot say what'}" + (f" ({count} of them)" if len(kinds) > 1 else ""))
+    for of, claims in kinds.items():
+        numbers = sorted(claim.more for claim in claims if claim.more is not None)
+        span = " to ".join(f"{number:,}" for number in dict.fromkeys((numbers[0], numbers[-1]))) if numbers else ""
+        count = f"{len(claims)} by " if len(kinds) > 1 else ""
+        taking.append(f"{count}{span} {of}" if numbers else f"{len(claims)} without a number ({of})")
     return ", ".join(taking)
 
 

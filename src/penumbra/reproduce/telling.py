@@ -19,6 +19,12 @@ FOUR_OF_FIVE = 0.842
 TRIES = 200
 LARGEST = 1_000  # times as many games; beyond it nothing is planned
 OTHER_WAY = "ours points the other way, so that no number can be planned"
+ENOUGH = "the paper's gap would have shown in these games: ours is smaller, or none"
+
+
+def needing(more: int | None, games: float, unit: str) -> tuple[int | None, str]:
+    """(how much more, of what) for a claim; where there are as many games already, what that means."""
+    return (None, ENOUGH) if more is not None and more <= rounded(games) else (more, unit)
 
 
 def games_for_gap(games: float, deviation: float, gap: float, z: float = TWO_SIDES) -> int | None:
