@@ -83,7 +83,8 @@ def test_trains_every_headset_and_plays_by_top(tmp_path: Path) -> None:
     assert len(recipe.plans) == 14 and all(table.counts[name] > 0 for name in recipe.plans)
     assert trainer.network.architecture == Architecture(8, 1, tuple(recipe.plans))
     trained, lean = tmp_path / "run/weights.safetensors", tmp_path / "lean.safetensors"
-    assert weights.load(trained).has_auxiliary_heads
+    written = weights.load(trained)
+    assert written.has_auxiliary_heads and int(written.about["games"]) == len(table.records) < len(found)
     assert penumbra("export", trained, lean).returncode == 0
 
     untrained = Trainer(recipe, "cpu").network.eval()

@@ -129,7 +129,7 @@ def train(
             trainer.recalibrate(table)
         examples = trainer.step * recipe.training.batch
         about = {
-            "games": str(table.tally.games),
+            "games": str(min(table.tally.games, len(table.records))),  # a window visits each many times
             "top": json.dumps(table.top),
             "players": json.dumps({name: plan.players for name, plan in recipe.plans.items()}),
             "steps": f"{trainer.step} of {recipe.training.batch} examples",
