@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
 
 from penumbra.games.archive import Archive
-from penumbra.reproduce import ablation, fig1
-from penumbra.reproduce.experiments import WHERE, reproduce
+from penumbra.reproduce import ablation, fig1, runs
+from penumbra.reproduce.experiments import WHERE, experiment, reproduce
 from penumbra.reproduce.games import TO_MAKE
 from penumbra.reproduce.report import collect, write_report
 from penumbra.reproduce.request import Request
@@ -53,6 +54,18 @@ def test_games_are_made_where_there_are_none(
     assert fig1.cost(given).games == 0
     with Archive.open(tmp_path / "out" / "games.db") as archive:
         assert len(archive) == 6
+
+
+def test_the_papers_scale_says_its_time_and_memory(request_: Request, tmp_path: Path) -> None:
+    """Examples stream, so that memory does not grow with the games."""
+    given = dataclasses.replace(request_, scale="paper", weights=(), out=tmp_path)
+    found = runs.cost(given)
+    assert found.steps == 5 * 650_000 and 5e9 < found.memory < 50e9
+    assert re.fullmatch(r".* steps of training, about [\d.]+ hours, [\d.]+ GB of memory", found.line())
+    more = runs.cost(dataclasses.replace(given, games=200_000)).memory - found.memory
+    assert 0 < more < 0.3 * found.memory  # those for judging alone
+    for name in WHERE:
+        assert experiment(name).cost(dataclasses.replace(given, workers=4)).line().endswith("GB of memory")
 
 
 def test_the_report_has_every_experiment(request_: Request, tmp_path: Path) -> None:

@@ -87,10 +87,10 @@ def test_the_papers_own_grids_say_what_the_paper_says() -> None:
         name: {(row[a], row[b]): (float(row["elo"]), float(row["margin"])) for row in published.rows(name)}
         for name, a, b in (("table3", "paranoia", "caution"), ("table4", "rule", "c"))
     }
-    paranoia, caution = caution_claims(paper["table3"], paper["table3"])
+    paranoia, caution = caution_claims(paper["table3"], paper["table3"], 12_000)
     assert paranoia.holds is True and caution.holds is True
-    assert exploration_claims(paper["table4"], paper["table4"])[0].holds is True
+    assert exploration_claims(paper["table4"], paper["table4"], 4_500)[0].holds is True
     wide = {key: (elo, 200.0) for key, (elo, _) in paper["table4"].items()}
-    assert exploration_claims(paper["table4"], wide)[0].holds is None
+    assert exploration_claims(paper["table4"], wide, 4_500)[0].holds is None
     loose = {key: (elo, 200.0) for key, (elo, _) in paper["table3"].items()}
-    assert [claim.holds for claim in caution_claims(paper["table3"], loose)] == [None, None]
+    assert [claim.holds for claim in caution_claims(paper["table3"], loose, 100)] == [None, None]

@@ -20,10 +20,12 @@ from penumbra.configs.reader import ConfigurationError
 from penumbra.games.archive import is_validation
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import unpack
+from penumbra.reproduce import published
 from penumbra.training import run as training
 from penumbra.training.data import Batch, Table, top_players
 from penumbra.training.evaluation import evaluate
 from penumbra.training.examples import split
+from penumbra.training.loss import policy_loss
 from penumbra.training.recipe import Plan, Recipe, Training, read_recipe
 from penumbra.training.trainer import CheckpointError, Trainer
 from tests.support.command_line import penumbra
@@ -105,6 +107,25 @@ def _top1(trainer: Trainer, batch: Batch) -> float:
     trainer.network.train()
     logits[batch.legal < 0] = -torch.inf
     return float((logits.argmax(1) == batch.target).float().mean())
+
+
+def test_a_softmax_over_all_actions_learns_which_are_legal(recipe: Recipe, table: Table) -> None:
+    """It lowers the logits of actions that a batch does not allow; a softmax over legal ones never touches them."""
+    batch = table.draw("All", 64, torch.Generator().manual_seed(0))
+    slopes = {}
+    for softmax in ("legal", "all"):
+        policy = torch.randn(64, 4161, generator=torch.Generator().manual_seed(1)).requires_grad_()
+        policy_loss(policy, batch, softmax).backward()
+        assert policy.grad is not None
+        never = torch.ones(4161, dtype=torch.bool)
+        never[batch.legal[batch.legal >= 0]] = False
+        slopes[softmax] = policy.grad[:, never]
+        chosen = policy.grad.gather(1, batch.legal.gather(1, batch.target[:, None]))
+        assert (chosen <= 0).all() and policy.grad.sum().abs() < 1e-5
+    assert (slopes["legal"] == 0).all() and (slopes["all"] > 0).all()
+    shares = torch.zeros(batch.legal.shape).scatter(1, batch.target[:, None], 1.0)
+    searched = policy_loss(policy, replace(batch, shares=shares), "all")
+    assert searched.item() == pytest.approx(policy_loss(policy, batch, "all").item(), rel=1e-6)
 
 
 def test_a_stop_gradient_headset_leaves_the_tower_untouched(recipe: Recipe, table: Table) -> None:
@@ -254,7 +275,11 @@ def test_the_shipped_recipes_can_be_read() -> None:
     paper = read_recipe("paper")
     assert paper.architecture == Architecture(128, 10, tuple(paper.plans)) and len(paper.plans) == 14
     assert (paper.training.learning_rate, paper.training.batch, paper.training.steps) == (0.0005, 256, 650_000)
-    assert paper.plans["Random"].stop_gradient and paper.plans["All"] == Plan("all", 15, 4)
+    assert paper.loss.softmax == "all" and paper.loss.need_auxiliary_heads
+    assert {name: (plan.weight, plan.multiplicity, plan.stop_gradient) for name, plan in paper.plans.items()} == {
+        row["headset"]: (float(row["weight"]), round(float(row["multiplicity"])), row["stop gradient"] == "Yes")
+        for row in published.rows("table1")
+    }
     for name in ("full", "lite"):
         assert "Top" in read_recipe(name).plans
 

@@ -54,6 +54,15 @@ def reproduce(
     ] = None,
     nodes: Annotated[int | None, typer.Option(min=1, help=NODES, show_default=SCALES)] = None,
     minutes: Annotated[float | None, typer.Option(min=0, help=f"{MINUTES} Only for tables 2 to 4.")] = None,
+    baselines: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="For tables 2 to 4: a public program, a player of reconchess in a file named after it: "
+            "stocky_inference.py, aggressive_tree.py, full_monte.py or trout.py; may be repeated.",
+            show_default="our own kinds after them",
+        ),
+    ] = None,
     seed: Seed = 0,
 ) -> None:
     """Make a table or a figure of the paper again, ours beside the paper's.
@@ -83,6 +92,7 @@ def reproduce(
         minutes,
         seed,
         lambda text: print(text, flush=True),
+        tuple(baselines or ()),
     )
     with when_interrupted("the same command goes on from there"):
         for each in chosen(name):

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from penumbra.configs.reader import read, read_toml
+from penumbra.core import GameRecord
 
 FILE = Path(__file__).with_suffix(".toml")
 
@@ -28,6 +29,11 @@ def player_of(account: str) -> str:
         if any(fnmatchcase(account, pattern) for pattern in patterns):
             return player
     return account
+
+
+def seats(record: GameRecord) -> tuple[str, str]:
+    """(who played White, who played Black)."""
+    return player_of(record.white_name), player_of(record.black_name)
 
 
 @functools.cache

@@ -64,6 +64,7 @@ class Ratings:
     draw_width: float  # δ in Elo
     games: int
     superiority: tuple[tuple[float, ...], ...]  # [i][j]: how likely player i is better than player j
+    deviations: tuple[tuple[float, ...], ...]  # [i][j]: standard deviation of player i's Elo less player j's
 
     def of(self, name: str) -> Rating:
         return self.players[self._rank(name)]
@@ -71,6 +72,10 @@ class Ratings:
     def is_better(self, a: str, b: str) -> float:
         """The likelihood that A is better than B."""
         return self.superiority[self._rank(a)][self._rank(b)]
+
+    def deviation(self, a: str, b: str) -> float:
+        """The standard deviation of how much Elo A has more than B."""
+        return self.deviations[self._rank(a)][self._rank(b)]
 
     def _rank(self, name: str) -> int:
         return next(i for i, rating in enumerate(self.players) if rating.name == name)
@@ -114,7 +119,7 @@ def rate(
         Z * SCALE * float(_deviation(covariance[n, n])),
         SCALE * float(x[n + 1]),
         int((league.won + league.lost + league.drawn).sum()),
-        _superiority(x[:n][order], covariance[np.ix_(order, order)]),
+        *_comparisons(x[:n][order], covariance[np.ix_(order, order)]),
     )
 
 
@@ -264,13 +269,17 @@ def _deviation(variance: Floats | float) -> Floats:
     return np.sqrt(np.maximum(variance, 0))
 
 
-def _superiority(theta: Floats, covariance: Floats) -> tuple[tuple[float, ...], ...]:
-    """Φ of each difference in units of its standard deviation; a half where nothing is known."""
+_Square = tuple[tuple[float, ...], ...]
+
+
+def _comparisons(theta: Floats, covariance: Floats) -> tuple[_Square, _Square]:
+    """(Φ of each difference in units of its deviation, a half where nothing is known; the deviations in Elo)."""
     spread = np.diag(covariance)
     deviation = _deviation(spread[:, None] + spread - 2 * covariance)
     difference = theta[:, None] - theta
     z = np.divide(difference, deviation, out=np.zeros_like(difference), where=deviation > 1e-12)
-    return tuple(tuple(0.5 * math.erfc(-value / math.sqrt(2)) for value in row) for row in z.tolist())
+    better = tuple(tuple(0.5 * math.erfc(-value / math.sqrt(2)) for value in row) for row in z.tolist())
+    return better, tuple(map(tuple, (SCALE * deviation).tolist()))
 
 
 def _table(league: _League, elo: Floats, margins: Floats, order: NDArray[np.int64]) -> tuple[Rating, ...]:

@@ -26,12 +26,14 @@ from penumbra.reproduce.plots import OURS, new_figure
 from penumbra.reproduce.request import Cost, ReproductionError, Request
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
 from penumbra.reproduce.table_saliency import published_column
+from penumbra.reproduce.telling import points_for_correlation
 from penumbra.training.data import Table, top_players
 from penumbra.training.evaluation import evaluate
 from penumbra.training.examples import split
 from penumbra.training.recipe import Recipe
 from penumbra.training.run import validation_table
 from penumbra.training.trainer import Trainer
+from penumbra.training.window import table_for
 from penumbra.whole_files import append_lines, read_lines
 
 NAME, TITLE = "ablation", "Retraining without each plane"
@@ -65,7 +67,7 @@ def cost(request: Request) -> Cost:
     study_cost = planes_study.cost(request)
     count = request.games or sizes.games
     seconds = steps / sizes.batches_a_second + study_cost.seconds
-    return looking(request, count, seconds, steps + study_cost.steps)
+    return looking(request, count, seconds, steps + study_cost.steps, runs.memory(request, count))
 
 
 def run(request: Request) -> Result:
@@ -105,7 +107,8 @@ def _claim(name: str, values: Floats, changes: Floats) -> Claim:
     ours = correlation(values, changes)
     text = f"correlation of {name} with the change of accuracy is slightly negative"
     said = f"{ours:.3f}; ±{chance(len(values)):.2f} by chance with {len(values)} planes"
-    return Claim(text, f"{paper:.3f}", said, verdict(ours, len(values), positive=False))
+    holds = verdict(ours, len(values), positive=False)
+    return Claim(text, f"{paper:.3f}", said, holds, points_for_correlation(paper), "planes; there are 104")
 
 
 def chosen_planes(count: int) -> list[int]:
@@ -150,7 +153,7 @@ def _known(path: Path, about: str) -> dict[tuple[int, int], float]:
 
 def _tables(request: Request, recipe: Recipe, records: Sequence[GameRecord]) -> tuple[Table, Table]:
     """Examples for training and for judging."""
-    learned = Table(split(records)[0], recipe.plans, top_players(records), recipe.examples, request.device)
+    learned = table_for(recipe, split(records)[0], top_players(records), request.device)
     learned.fill()
     return learned, validation_table(recipe, records, request.device, recipe.examples.cap)
 
@@ -177,13 +180,8 @@ def _train_without(
 @contextlib.contextmanager
 def without(table: Table, plane: int) -> Iterator[None]:
     """The table with all bits of a plane cleared."""
-    if plane == WHOLE:
-        yield
-        return
-    column = table.columns["planes"][:, plane]
-    kept = column.clone()
-    column.zero_()
+    table.without = None if plane == WHOLE else plane
     try:
         yield
     finally:
-        column.copy_(kept)
+        table.without = None

@@ -15,15 +15,18 @@ from pathlib import Path
 import numpy as np
 
 from penumbra.core import GameRecord
+from penumbra.games.archived_game import VALIDATION_SHARE
 from penumbra.network import weights as files
 from penumbra.network.model import from_weights
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError
 from penumbra.reproduce import runs
 from penumbra.reproduce.games import Games, games, looking, players_of
-from penumbra.reproduce.request import Cost, ReproductionError, Request
+from penumbra.reproduce.request import Cost, ReproductionError, Request, tracking_memory
 from penumbra.training.evaluation import MEASURES, Evaluation, evaluate
+from penumbra.training.examples import ExampleSettings
 from penumbra.training.recipe import Recipe, recipe_of
 from penumbra.training.run import validation_table
+from penumbra.training.window import bytes_of_rows
 from penumbra.whole_files import write_text
 
 
@@ -60,7 +63,9 @@ def cost(request: Request) -> Cost:
     looked_at = request.games or sizes.games
     examples = 13 * min(sizes.most, looked_at * 10)
     seconds = examples / EXAMPLES_A_SECOND[request.device] + training.seconds
-    return looking(request, looked_at, seconds, training.steps)
+    judging = bytes_of_rows(looked_at * runs.ROWS_A_GAME // VALIDATION_SHARE, ExampleSettings())
+    memory = max(training.memory, judging + tracking_memory(sizes.cap))
+    return looking(request, looked_at, seconds, training.steps, memory)
 
 
 def judge(request: Request) -> Judged:

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penumbra.reproduce import published, variants
+from penumbra.reproduce import league, published, variants
 from penumbra.reproduce.league import Variant, shown_elo
 from penumbra.reproduce.plots import heat, new_figure
 from penumbra.reproduce.request import Cost, Request
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
+from penumbra.reproduce.telling import TWO_SIDES, games_for_gap, needing, rounded
 from penumbra.reproduce.variants import cautious, exploring
 
+GAMES = "games in this table"
 Elo = dict[tuple[str, str], tuple[float, float]]  # (Elo, interval) by row and column
 
 
@@ -30,7 +32,7 @@ class EloGrid:
     row: str  # the setting down the side
     column: str  # the setting along the top
     variant: Callable[[str, str], Variant]  # of a row and a column
-    claims: Callable[[Elo, Elo], list[Claim]]  # of the paper's and ours
+    claims: Callable[[Elo, Elo, int], list[Claim]]  # of the paper's and ours, and of how many games these are
 
     def cost(self, request: Request) -> Cost:
         return variants.cost(request, self.name)
@@ -61,13 +63,17 @@ class EloGrid:
             heat(ax, values, down, across, title, digits=0)
             ax.set(xlabel=self.column, ylabel=self.row)
         notes = [*notes, "In each cell: ours, and the paper's in brackets."]
-        return Result(self.name, self.TITLE, Grid(heading, rows), figure, notes, self.claims(paper, ours), [shown])
+        games = sum(int(row[4] or 0) for row in rows)
+        real = tuple(sorted(league.public_programs(request)))
+        return Result(
+            self.name, self.TITLE, Grid(heading, rows), figure, notes, self.claims(paper, ours, games), [shown], real
+        )
 
     def _cell(self, ours: tuple[float, float] | None, paper: tuple[float, float]) -> str:
         return f"{shown_elo(*ours) if ours else '–'} ({shown_elo(*paper)})"
 
 
-def trend(text: str, paper: Elo, ours: Elo, axis: int) -> Claim:
+def trend(text: str, paper: Elo, ours: Elo, axis: int, games: int) -> Claim:
     """That Elo falls along an axis of the grid: from the mean of its first cells to that of its last."""
 
     def means(cells: Elo) -> dict[str, tuple[float, float]]:
@@ -80,18 +86,21 @@ def trend(text: str, paper: Elo, ours: Elo, axis: int) -> Claim:
     said = ["; ".join(f"{value} % {elo:.0f}" for value, (elo, _) in means(cells).items()) for cells in (paper, ours)]
     averages = list(means(ours).values())
     (first, margin), (last, other) = averages[0], averages[-1]
-    clear = len(averages) > 1 and abs(last - first) > float(np.hypot(margin, other))
-    return Claim(text, said[0], said[1], last < first if clear else None)
+    interval = float(np.hypot(margin, other))
+    clear = len(averages) > 1 and abs(last - first) > interval
+    theirs = [elo for elo, _ in means(paper).values()]
+    more = games_for_gap(games, interval / TWO_SIDES, theirs[0] - theirs[-1])
+    return Claim(text, said[0], said[1], last < first if clear else None, *needing(more, games, GAMES))
 
 
-def caution_claims(paper: Elo, ours: Elo) -> list[Claim]:
+def caution_claims(paper: Elo, ours: Elo, games: int) -> list[Claim]:
     return [
-        trend("paranoia does not help: mean Elo falls from φ = 0 to 30 %", paper, ours, 0),
-        trend("nor does caution: mean Elo falls from κ = 0 to 30 %", paper, ours, 1),
+        trend("paranoia does not help: mean Elo falls from φ = 0 to 30 %", paper, ours, 0, games),
+        trend("nor does caution: mean Elo falls from κ = 0 to 30 %", paper, ours, 1, games),
     ]
 
 
-def exploration_claims(paper: Elo, ours: Elo) -> list[Claim]:
+def exploration_claims(paper: Elo, ours: Elo, games: int) -> list[Claim]:
     """The paper's rules and constants are all within their intervals of each other."""
 
     def spread(cells: Elo) -> tuple[float, float]:
@@ -102,7 +111,8 @@ def exploration_claims(paper: Elo, ours: Elo) -> list[Claim]:
     text = "neither the rule nor c matters: best and worst within two half intervals"
     told = own > own_width or own_width <= 2 * width  # wide intervals hold anything
     said = [f"{gap:.0f} apart, intervals {both:.0f}" for gap, both in ((theirs, width), (own, own_width))]
-    return [Claim(text, said[0], said[1], own <= own_width if told else None)]
+    more = rounded(games * (own_width / (2 * width)) ** 2)  # intervals at most twice as wide as the paper's
+    return [Claim(text, said[0], said[1], own <= own_width if told else None, more, GAMES)]
 
 
 TABLE3 = EloGrid(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import time
 from collections.abc import Sequence
 from importlib import import_module
@@ -77,8 +78,12 @@ def reproduce(name: str, request: Request) -> Result:
 
 
 def rate_again(names: Sequence[str], request: Request) -> None:
-    """Writes tables that are there once more, with the games that have come since."""
+    """Writes tables of the same baselines that are there once more, with the games that have come since."""
+    from penumbra.reproduce.league import public_programs
+
+    ours = sorted(public_programs(request))
     for name in names:
-        if (request.out / f"{name}.json").is_file():
+        path = request.out / f"{name}.json"
+        if path.is_file() and json.loads(path.read_text()).get("public", []) == ours:
             result = experiment(name).run(dataclasses.replace(request, minutes=0.0))
             result.write(request.out, request.scale, "", 0.0)

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from penumbra.arena.score import wilson
 from penumbra.core import GameRecord
+from penumbra.games.accounts import seats
 from penumbra.reproduce import published
 from penumbra.reproduce.games import Games, games, looking, players_of, recognised
 from penumbra.reproduce.orders import rank_correlation, verdict
 from penumbra.reproduce.passes import Sums, go_through
 from penumbra.reproduce.plots import OURS, new_figure
-from penumbra.reproduce.request import Cost, ReproductionError, Request
+from penumbra.reproduce.request import Cost, ReproductionError, Request, tracking_memory
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
 from penumbra.training.examples import ExampleSettings, make_examples
 
@@ -46,7 +47,8 @@ SCALES = {
 def cost(request: Request) -> Cost:
     sizes = request.of(SCALES)
     count = request.games or sizes.games
-    return looking(request, count, count / sizes.games_a_second / request.workers)
+    seconds = count / sizes.games_a_second / request.workers
+    return looking(request, count, seconds, memory=tracking_memory(sizes.cap))
 
 
 def run(request: Request) -> Result:
@@ -89,6 +91,7 @@ def run(request: Request) -> Result:
             f"{published.fact('fig1 median maximum'):,.0f}",
             f"{most:,.0f}" + (", where tracking stops" if most >= sizes.cap else ""),
             None,
+            of="the paper's own games: it depends on who plays",
         ),
     ]
     grid = Grid(["states, at most", "steps", "win %", "95 % from", "to"], rows)
@@ -98,7 +101,7 @@ def run(request: Request) -> Result:
 def without_random(found: Games) -> list[GameRecord]:
     """The games in which nobody moves at random."""
     random = recognised(players_of(found.records), ["Random"]).get("Random", ())
-    kept = [record for record in found.records if not {record.white_name, record.black_name} & set(random)]
+    kept = [record for record in found.records if not set(seats(record)) & set(random)]
     if not kept:
         raise ReproductionError(f"{found.origin}: a random player is in all of them")
     return kept

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penumbra.core import GameRecord
+from penumbra.games.accounts import seats
 from penumbra.reproduce.games import games, looking
 from penumbra.reproduce.plots import OURS, new_figure
 from penumbra.reproduce.request import Cost, ReproductionError, Request
@@ -61,8 +62,7 @@ def lengths_by_headset(records: Sequence[GameRecord]) -> dict[str, NDArray[np.in
     """The turns of each game that a headset learns from."""
     top = top_players(records)
     turns = np.array([len(record.senses) for record in records])
-    white = np.array([record.white_name for record in records])
-    black = np.array([record.black_name for record in records])
+    white, black = np.array([seats(record) for record in records]).T
 
     def of(plan: Plan) -> NDArray[np.int64]:
         taken: NDArray[np.int64] = turns[learns_from(plan, white, top) | learns_from(plan, black, top)]

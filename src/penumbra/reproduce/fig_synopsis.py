@@ -38,6 +38,7 @@ def run(request: Request) -> Result:
             "lacks it in the paper's draw",
             "lacks it" if parse_square("h4") not in pawns else "has it in our draw",
             None,
+            of="the paper's own draw",
         ),
     ]
     notes = [

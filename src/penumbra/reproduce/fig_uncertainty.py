@@ -23,8 +23,9 @@ from penumbra.reproduce.games import games, looking
 from penumbra.reproduce.orders import correlation, rank_correlation, verdict
 from penumbra.reproduce.passes import Sums, go_through
 from penumbra.reproduce.plots import OURS, PAPERS, new_figure
-from penumbra.reproduce.request import Cost, Request
+from penumbra.reproduce.request import Cost, Request, tracking_memory
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
+from penumbra.reproduce.telling import OTHER_WAY, points_for_correlation, rounded
 from penumbra.training.examples import ExampleSettings, make_examples, split
 
 NAME, TITLE = "fig-uncertainty", "Win rate and network value by the number of states given to σ"
@@ -53,7 +54,7 @@ SCALES = {
 def cost(request: Request) -> Cost:
     sizes = request.of(SCALES)
     count = request.games or sizes.games
-    return looking(request, count, count / sizes.games_a_second[request.device])
+    return looking(request, count, count / sizes.games_a_second[request.device], memory=tracking_memory(sizes.cap))
 
 
 def run(request: Request) -> Result:
@@ -150,7 +151,16 @@ def _claims(kind: str, at: Floats, won: Floats, value: Floats) -> list[Claim]:
         falling = rank_correlation(at, column)
         holds = verdict(falling, len(at), positive=False)
         text = f"the {what} tends to fall with the number of states ({kind})"
-        claims.append(Claim(text, "falls", f"rank correlation {falling:.2f}", holds))
+        claims.append(Claim(text, "falls", f"rank correlation {falling:.2f}", holds, *_needs(-falling, len(at))))
     alike = correlation(won, value)
     holds = verdict(alike, len(at), positive=True)
-    return [*claims, Claim(f"the value follows the win rate ({kind})", "follows", f"correlation {alike:.2f}", holds)]
+    text, said = f"the value follows the win rate ({kind})", f"correlation {alike:.2f}"
+    return [*claims, Claim(text, "follows", said, holds, *_needs(alike, len(at)))]
+
+
+def _needs(found: float, groups: int) -> tuple[int | None, str]:
+    """How many times the games, where groups may be as many times finer."""
+    needed = points_for_correlation(found)
+    if found <= 0 or needed is None:
+        return None, OTHER_WAY
+    return rounded(needed / groups), "times the games, in as many times finer groups"

@@ -12,6 +12,7 @@ from pathlib import Path
 from penumbra.arena.generate import run
 from penumbra.arena.population import Member, Population
 from penumbra.core import GameRecord
+from penumbra.games.accounts import seats
 from penumbra.games.archive import Archive
 from penumbra.players.penumbra.configuration import headset
 from penumbra.reproduce.request import Cost, ReproductionError, Request
@@ -80,10 +81,10 @@ def make_games(request: Request) -> Path:
     return path
 
 
-def looking(request: Request, games: int, seconds: float, steps: int = 0) -> Cost:
+def looking(request: Request, games: int, seconds: float, steps: int = 0, memory: float = 0.0) -> Cost:
     """What it costs to look at so many games for so long, with those that have to be made first."""
     count = to_make(request)
-    return Cost(seconds + count / GENERATED_A_SECOND / request.workers, count, games, steps)
+    return Cost(seconds + count / GENERATED_A_SECOND / request.workers, count, games, steps, memory)
 
 
 def to_make(request: Request) -> int:
@@ -98,8 +99,8 @@ def to_make(request: Request) -> int:
 
 
 def players_of(records: Sequence[GameRecord]) -> list[str]:
-    """Everybody who plays in these games."""
-    return sorted({name for record in records for name in (record.white_name, record.black_name)})
+    """Everybody who plays in these games; accounts of the official server count as the players they belong to."""
+    return sorted({name for record in records for name in seats(record)})
 
 
 def recognised(players: Sequence[str], headsets: Sequence[str]) -> dict[str, tuple[str, ...]]:

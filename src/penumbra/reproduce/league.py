@@ -1,16 +1,21 @@
 """The games of Tables 2 to 4: variants of Penumbra against baselines, and one rating over all three tables.
 
 A baseline is rated once for each way it is recognised: `StockyInference as Trout` is StockyInference against variants
-that take it to act by the policy of the headset `Trout`; one that is not recognised acts by `Top`'s. Programs that the
-paper played and that are not at hand are our own kinds after them. Thinking is bounded by nodes, so that the same
-command plays the same games (on a GPU almost, since there numbers depend on who asks at the same time). All games are
-in one archive, and a run that was stopped plays what is missing.
+that take it to act by the policy of the headset `Trout`; one that is not recognised acts by `Top`'s. Public programs
+are given as files (`Request.baselines`) and play in processes of their own, without a clock; those that are not given
+are our own kinds after them. Thinking is bounded by nodes, so that the same command plays the same games (on a GPU
+almost, since there numbers depend on who asks at the same time). All games are in one archive, and a run that was
+stopped plays what is missing.
+
+A game in which a program fails is no loss of its: it is played again where all players are ours, and otherwise counted
+apart and not rated.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import math
 import tempfile
 from collections import Counter
@@ -21,20 +26,24 @@ from typing import Any
 
 from penumbra.arena.archive_run import at_intervals
 from penumbra.arena.entrants import Entrant
+from penumbra.arena.game_loop import FAULTS
 from penumbra.arena.match import Job
 from penumbra.arena.pool import AnyPool
 from penumbra.arena.score import GameResult
 from penumbra.arena.tournament import Standing, outset, pool_for, run
 from penumbra.arena.tournament_plan import Pairing, Tournament
-from penumbra.games.archive import Archive
+from penumbra.games.archive import Archive, ArchivedGame
 from penumbra.games.ratings import Ratings, rate
 from penumbra.network import weights as files
 from penumbra.network.inference_server import running_server
 from penumbra.network.weights import WeightsError
+from penumbra.players.penumbra.configuration import headset
+from penumbra.players.penumbra.player import STATE_CAP
 from penumbra.reproduce import published
 from penumbra.reproduce.accuracy import one_network
-from penumbra.reproduce.request import Cost, ReproductionError, Request
+from penumbra.reproduce.request import PROCESS, STATE, Cost, ReproductionError, Request
 from penumbra.reproduce.result import Claim
+from penumbra.reproduce.telling import ONE_SIDE, games_for_gap, needing
 
 ARCHIVE = "tournament.db"
 UNRECOGNISED = "unrecognized"
@@ -61,8 +70,41 @@ class Baseline:
     def name(self) -> str:
         return f"{self.bot} {UNRECOGNISED if self.recognised_as == UNRECOGNISED else f'as {self.recognised_as}'}"
 
-    def entrant(self) -> Entrant:
+    def entrant(self, files: Mapping[str, Path]) -> Entrant:
+        """Who plays: the public program where its file is given, else our kind after it."""
+        if self.bot in files:
+            return PublicProgram(self.name, str(files[self.bot].resolve()))
         return Entrant(self.name, kind=KINDS[self.bot])
+
+
+class PublicProgram(Entrant):
+    """A player of reconchess. What it is does not depend on where its file lies."""
+
+    def plain(self) -> dict[str, Any]:
+        assert self.source is not None
+        return {"name": self.name, "file": Path(self.source).name, "digest": _digest(self.source)}
+
+
+@functools.cache
+def _digest(path: str) -> str:
+    return hashlib.blake2b(Path(path).read_bytes(), digest_size=8).hexdigest()
+
+
+def public_programs(request: Request) -> dict[str, Path]:
+    """The files that are given, by the paper's names of what is in them: stocky_inference.py is StockyInference."""
+    found: dict[str, Path] = {}
+    for path in request.baselines:
+        name = headset("auto", path.stem, tuple(KINDS))
+        if name is None:
+            raise ReproductionError(
+                f"{path}: a file is named after the program in it, which is one of {', '.join(KINDS)}"
+            )
+        if not path.is_file():
+            raise ReproductionError(f"{path}: there is no such file")
+        if name in found:
+            raise ReproductionError(f"{path} and {found[name]}: two files for {name}; each program has one")
+        found[name] = path
+    return found
 
 
 Outcome = tuple[str, str, bool | None]  # White, Black, who won
@@ -121,6 +163,7 @@ def league(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Leagu
         path = one_network(request)
         check_headsets(path, sizes.against)
         base |= {"device": request.device, "weights": str(_short(path))}
+    files_of = public_programs(request)
     meetings = tuple(
         (
             Entrant(
@@ -132,7 +175,7 @@ def league(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Leagu
                     "settings": {**sizes.settings, **variant.settings},
                 },
             ),
-            baseline.entrant(),
+            baseline.entrant(files_of),
         )
         for variant in variants
         for baseline in sizes.against
@@ -142,7 +185,7 @@ def league(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Leagu
         games=request.games or sizes.games,
         seed=request.seed,
         workers=request.workers,
-        on_error="replay",
+        on_error="lose" if files_of else "replay",
         meetings=meetings,
     )
 
@@ -175,7 +218,8 @@ def cost(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Cost:
             count = len(outset(planned, archive)[0])
     nodes = request.nodes or sizes.nodes
     seconds = count * STEPS * (STEP_SECONDS + nodes / NODES_A_SECOND[request.device]) / request.workers
-    return Cost(seconds if request.minutes is None else min(seconds, 60 * request.minutes), count)
+    memory = request.workers * (PROCESS + STATE * (sizes.cap or STATE_CAP))
+    return Cost(seconds if request.minutes is None else min(seconds, 60 * request.minutes), count, memory=memory)
 
 
 class ServedPool:
@@ -232,13 +276,28 @@ def play(request: Request, variants: Sequence[Variant], sizes: Sizes) -> None:
 
 
 def results(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Counter[Outcome]:
-    """All games of a table's pairings that are there, however many were asked for."""
-    found: Counter[Outcome] = Counter()
+    """All games of a table's pairings that are there, however many were asked for, but for those that a fault ended."""
+    return Counter(
+        (game.white, game.black, game.winner)
+        for game in _games(request, variants, sizes)
+        if game.settings.get("reason") not in FAULTS
+    )
+
+
+def faults(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Counter[str]:
+    """In how many games each player has crashed, hung or done what cannot be done."""
+    return Counter(
+        game.black if game.winner else game.white
+        for game in _games(request, variants, sizes)
+        if game.settings.get("reason") in FAULTS
+    )
+
+
+def _games(request: Request, variants: Sequence[Variant], sizes: Sizes) -> Iterator[ArchivedGame]:
     with Archive.open(request.out / ARCHIVE) as archive:
         for pairing in league(request, variants, sizes).pairings():
             for _, game in archive.games_made(pairing.run):
-                found[game.white, game.black, game.winner] += 1
-    return found
+                yield game
 
 
 def rating(found: Counter[Outcome]) -> Ratings:
@@ -251,7 +310,10 @@ def stronger(found: Ratings, better: str, worse: str, paper: tuple[float, float]
     likely = found.is_better(better, worse)
     ours = f"{found.of(better).elo:.0f} against {found.of(worse).elo:.0f}, {likely:.0%} likely"
     holds = None if 0.05 < likely < 0.95 else likely >= 0.95
-    return Claim(f"{better} is stronger than {worse}", f"{paper[0]:.0f} against {paper[1]:.0f}", ours, holds)
+    games = (found.of(better).games + found.of(worse).games) / 2
+    more = games_for_gap(games, found.deviation(better, worse), paper[0] - paper[1], ONE_SIDE)
+    text = f"{better} is stronger than {worse}"
+    return Claim(text, f"{paper[0]:.0f} against {paper[1]:.0f}", ours, holds, *needing(more, games, "games of each"))
 
 
 def shown_elo(elo: float, margin: float) -> str:

@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from penumbra.core import threads
+
 SCALES = ("smoke", "small", "paper")
 OUT = Path("runs/reproduction")
+PROCESS = 1e9  # bytes of a process that tracks, trains or plays, without what it holds
+STATE = 60  # bytes of a state that is tracked, while its set is expanded
 Sizes = TypeVar("Sizes")
 
 
@@ -37,6 +41,7 @@ class Request:
     minutes: float | None = None  # after which no more games are played; the table is of those that there are
     seed: int = 0
     say: Callable[[str], None] = print
+    baselines: tuple[Path, ...] = ()  # public programs, by files that are named after them
 
     def of(self, sizes: Mapping[str, Sizes]) -> Sizes:
         """What an experiment plans at this scale."""
@@ -49,17 +54,23 @@ def check_scale(scale: str) -> str:
     return scale
 
 
+def tracking_memory(cap: int) -> float:
+    """Bytes for replaying games on all threads, with both players' sets as large as they may be."""
+    return PROCESS + 2.0 * threads() * cap * STATE
+
+
 @dataclass(frozen=True)
 class Cost:
-    """What an experiment takes, before it starts. Times are rough."""
+    """What an experiment takes, before it starts. Times and memory are rough."""
 
     seconds: float
     games: int = 0  # played
     replayed: int = 0  # games that are looked at
     steps: int = 0  # of training
+    memory: float = 0.0  # bytes, of the processes together and of the GPU
 
     def line(self) -> str:
-        """`90 games to play, about 4 minutes`."""
+        """`90 games to play, about 4 minutes, 3 GB of memory`."""
         parts = [
             f"{count:,} {what}"
             for count, what in (
@@ -69,7 +80,8 @@ class Cost:
             )
             if count
         ]
-        return ", ".join([*parts, f"about {duration(self.seconds)}"])
+        memory = [f"{max(self.memory, PROCESS) / 1e9:.2g} GB of memory"]
+        return ", ".join([*parts, f"about {duration(self.seconds)}", *memory])
 
 
 def duration(seconds: float) -> str:

@@ -38,6 +38,15 @@ class Claim:
     paper: str
     ours: str
     holds: bool | None
+    more: int | None = None  # how much would tell it, where it cannot be told; None: no number is known
+    of: str = ""  # of what, or why there is no number
+
+    @property
+    def needs(self) -> str:
+        """What would tell it."""
+        if self.holds is not None:
+            return ""
+        return self.of if self.more is None else f"{self.more:,} {self.of}"
 
     @property
     def verdict(self) -> str:
@@ -55,6 +64,7 @@ class Result:
     notes: Sequence[str]  # what ours are measured on; what differs from the paper, and why
     claims: Sequence[Claim] = ()
     shown: Sequence[Grid] = field(default_factory=list)  # in the Markdown, where `data` is not made for eyes
+    public: Sequence[str] = ()  # baselines that were the public programs, not our kinds after them
 
     def write(self, folder: Path, scale: str, cost: str, seconds: float) -> None:
         """All files; the last one says that the others are there."""
@@ -75,6 +85,7 @@ class Result:
             "seconds": round(seconds + before.get("seconds", 0.0), 1),
             "notes": list(self.notes),
             "claims": [asdict(claim) for claim in self.claims],
+            "public": list(self.public),
             "tables": [grid.markdown() for grid in self.shown or [self.data]],
         }
         write_text(folder / f"{self.name}.md", page(about, f"{self.name}.png"))
@@ -106,8 +117,12 @@ def page(about: dict[str, Any], picture: str, level: int = 1) -> str:
 
 
 def claims_grid(claims: Sequence[Claim]) -> Grid:
+    heading = ["in the paper", "paper's numbers", "ours", ""]
     rows = [[claim.text, claim.paper, claim.ours, claim.verdict] for claim in claims]
-    return Grid(["in the paper", "paper's numbers", "ours", ""], rows)
+    if any(claim.holds is None for claim in claims):
+        heading.append("what would tell it")
+        rows = [[*row, claim.needs] for row, claim in zip(rows, claims, strict=True)]
+    return Grid(heading, rows)
 
 
 def shown(cell: Cell) -> str:

@@ -12,18 +12,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penumbra.core import GameRecord
+from penumbra.games.archived_game import VALIDATION_SHARE
 from penumbra.network.architecture import Architecture
 from penumbra.reproduce import published
 from penumbra.reproduce.games import PLAYERS, Games, looking, players_of, recognised
-from penumbra.reproduce.request import Cost, Request
+from penumbra.reproduce.request import Cost, Request, tracking_memory
 from penumbra.training import saliency
 from penumbra.training.data import Table
 from penumbra.training.examples import ExampleSettings
 from penumbra.training.recipe import EVERYBODY, THE_BEST, LossWeights, Plan, Recipe, Training, read_recipe
 from penumbra.training.run import train, validation_table
 from penumbra.training.saliency import SaliencyLog
+from penumbra.training.window import bytes_of_rows
 
 PAPER_RECIPE = "paper"  # comes with the program
+ROWS_A_GAME = 200  # senses and moves of both players, about
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,18 @@ def cost(request: Request) -> Cost:
     sizes = request.of(SCALES)
     steps = sum(not run.is_done for run in runs_of(request)) * sizes.steps
     count = request.games or sizes.games
-    return looking(request, count, steps / sizes.batches_a_second, steps)
+    return looking(request, count, steps / sizes.batches_a_second, steps, memory(request, count))
+
+
+def memory(request: Request, count: int) -> float:
+    """Bytes: the examples that are held, those for judging, and the sets that they are made from."""
+    sizes = request.of(SCALES)
+    settings = ExampleSettings(multiplicity=sizes.multiplicity, cap=sizes.cap)
+    if request.recipe is not None or request.scale == "paper":
+        settings = recipe_for(request, []).examples
+    rows = settings.window or count * ROWS_A_GAME * settings.multiplicity
+    judging = count * ROWS_A_GAME // VALIDATION_SHARE
+    return bytes_of_rows(rows + judging, settings) + tracking_memory(sizes.cap)
 
 
 def recipe_for(request: Request, records: Sequence[GameRecord], seed: int = 0) -> Recipe:

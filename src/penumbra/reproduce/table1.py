@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from penumbra.core import GameRecord
+from penumbra.games.accounts import seats
 from penumbra.games.archive import is_validation
 from penumbra.reproduce import accuracy, published
 from penumbra.reproduce.accuracy import Judged
@@ -15,6 +16,7 @@ from penumbra.reproduce.orders import rank_correlation, verdict
 from penumbra.reproduce.plots import dots, new_figure
 from penumbra.reproduce.request import Cost, Request
 from penumbra.reproduce.result import Cell, Claim, Grid, Result
+from penumbra.reproduce.telling import OTHER_WAY, points_for_correlation
 from penumbra.training.data import learns_from, top_players
 from penumbra.training.evaluation import MEASURES
 from penumbra.training.recipe import Plan, Recipe, read_recipe
@@ -56,7 +58,7 @@ def count(records: Sequence[GameRecord], plan: Plan, top: Sequence[str]) -> tupl
     """Games, and actions of this headset's players in those for training and in those for validation."""
     played, actions = 0, [0, 0]
     for record in records:
-        learns = learns_from(plan, np.array([record.white_name, record.black_name]), top)
+        learns = learns_from(plan, np.array(seats(record)), top)
         first = 1 if " b " in record.start_fen else 0
         played += bool(learns.any())
         for ply, square in enumerate(record.senses):
@@ -94,7 +96,14 @@ def _claims(own: dict[str, dict[str, float]], shared: Sequence[str]) -> list[Cla
         alike = rank_correlation([paper[name] for name in players], [own[measure][name] for name in players])
         holds = verdict(alike, len(players), positive=True)
         claims.append(
-            Claim(f"order of the players by {LABELS[measure][:-2]}", "1", f"rank correlation {alike:.2f}", holds)
+            Claim(
+                f"order of the players by {LABELS[measure][:-2]}",
+                "1",
+                f"rank correlation {alike:.2f}",
+                holds,
+                points_for_correlation(alike) if alike > 0 else None,
+                f"players as alike; here are {len(players)}, in the paper 12" if alike > 0 else OTHER_WAY,
+            )
         )
     return claims
 

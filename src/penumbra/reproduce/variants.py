@@ -16,6 +16,7 @@ PAPER_NODES = 10_000  # of a step; the paper's program made about 4,000 a second
 PAPER_TABLE2 = int(published.fact("games a pairing, table 2"))
 PAPER_GRIDS = int(published.fact("games a pairing, tables 3 and 4"))
 
+WHOLE = {"b": 256, "n_particles": 4_096, "ell": 128, "d": [6, 12]}  # the paper's, however few nodes are asked for
 SHALLOW = {"b": 8, "d": [3, 6], "k": 16, "n_particles": 16}  # for cores that have other things to do
 TINY = Sizes(1, 8, FEW[::2], 1_000, "heuristic", {"b": 4, "d": [1, 2], "k": 4, "n_particles": 8})
 HASTY: dict[str, Any] = {"cap": 2_000, "settings": SHALLOW}
@@ -25,19 +26,19 @@ SCALES: Mapping[str, Mapping[str, Sizes]] = {
         "tiny": TINY,
         "smoke": Sizes(1, 16, EVERY, **HASTY),
         "small": Sizes(8, 256, EVERY, settings={"b": 16, "n_particles": 64}),
-        "paper": Sizes(PAPER_TABLE2, PAPER_NODES, EVERY),
+        "paper": Sizes(PAPER_TABLE2, PAPER_NODES, EVERY, settings=WHOLE),
     },
     "table3": {
         "tiny": TINY,
         "smoke": Sizes(1, 16, FEW, **HASTY),
         "small": Sizes(6, 256, FEW, settings={"b": 16, "n_particles": 64}),
-        "paper": Sizes(PAPER_GRIDS, PAPER_NODES, EVERY),
+        "paper": Sizes(PAPER_GRIDS, PAPER_NODES, EVERY, settings=WHOLE),
     },
     "table4": {
         "tiny": TINY,
         "smoke": Sizes(2, 16, FEW, **HASTY),
         "small": Sizes(12, 256, FEW, settings={"b": 16, "n_particles": 64}),
-        "paper": Sizes(PAPER_GRIDS, PAPER_NODES, EVERY),
+        "paper": Sizes(PAPER_GRIDS, PAPER_NODES, EVERY, settings=WHOLE),
     },
 }
 
@@ -82,16 +83,33 @@ def rated(request: Request, table: str) -> tuple[Ratings, list[str]]:
 
 
 def notes(request: Request, table: str, ratings: Ratings, games: int) -> list[str]:
+    """What a table rests on."""
     variants, sizes = planned(request, table)
     pairings = len(variants) * len(sizes.against)
     network = "the heuristic evaluator" if sizes.evaluator != "network" else in_words(one_network(request))
     against = "every baseline" if sizes.against == EVERY else ", ".join(baseline.name for baseline in sizes.against)
+    changed = "".join(f", {name} {value}" for name, value in sizes.settings.items())
+    failed = league.faults(request, variants, sizes)
     return [
         f"Ours: {games:,} games in {pairings} pairings, {len(variants)} variants against {against}, "
-        f"{request.nodes or sizes.nodes:,} nodes a step, {network}, on {request.device}; one rating over the "
+        f"{request.nodes or sizes.nodes:,} nodes a step{changed}, {network}, on {request.device}; one rating over the "
         f"{ratings.games:,} games of Tables 2 to 4 that are there, {league.ANCHOR.name} at {league.ANCHOR_ELO:.0f}; "
         "intervals are of 95 %.",
         f"The paper played {PAPER_TABLE2 if table == 'table2' else PAPER_GRIDS} games a pairing against the real "
-        "programs, by the clock; our baselines are our own kinds after them, and DynamicEntropy's headset stands for "
-        "Genetic's, which we have not.",
+        f"programs, by the clock; {who_played(request, sizes)} DynamicEntropy's headset stands for Genetic's.",
+        *([f"Not rated: games that ended by a fault of {_listed(failed)}."] if failed else []),
     ]
+
+
+def who_played(request: Request, sizes: Sizes) -> str:
+    """Which baselines were the public programs, and which our own kinds after them."""
+    bots = dict.fromkeys(baseline.bot for baseline in sizes.against)
+    real = league.public_programs(request)
+    public = ", ".join(f"{bot} ({real[bot].name})" for bot in bots if bot in real)
+    own = ", ".join(bot for bot in bots if bot not in real)
+    parts = [f"the public programs here: {public}" if public else "", f"our own kinds after them: {own}" if own else ""]
+    return "; ".join(part for part in parts if part) + "."
+
+
+def _listed(failed: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in sorted(failed.items()))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from penumbra.core import GameRecord
-from penumbra.games.accounts import player_of
+from penumbra.games.accounts import seats
 from penumbra.games.ratings import Result, largest_part, rate
 from penumbra.games.visits import unpack
 from penumbra.rbc.actions import SENSES
@@ -57,6 +57,17 @@ COLUMNS = {  # of a table, beside the planes: as in a batch, but narrow
 }
 
 
+@dataclass(frozen=True)
+class Made:
+    """The rows of some games, and what became of the examples."""
+
+    columns: dict[str, Tensor]
+    chosen: dict[str, Mask]  # by headset: which of the rows it learns from
+    cleaned: Cleaned
+    fitting: int  # of the cleaned ones, those with at most MOST_LEGAL actions
+    kept: int  # of these, those that some headset learns from
+
+
 @dataclass
 class Tally:
     """What became of the examples."""
@@ -69,14 +80,15 @@ class Tally:
     missed_win: int = 0  # of games that the loser could have won by force, left out
     too_wide: int = 0  # with more legal actions than a row holds, left out
 
-    def add(self, games: int, cleaned: Cleaned, fitting: int, kept: int) -> None:
+    def add(self, games: int, made: Made) -> None:
+        cleaned = made.cleaned
         self.games += games
         self.rows += cleaned.rows
-        self.kept += kept
+        self.kept += made.kept
         self.flagged += cleaned.flagged
         self.too_small += cleaned.too_small
         self.missed_win += cleaned.missed_win
-        self.too_wide += len(cleaned.examples) - fitting
+        self.too_wide += len(cleaned.examples) - made.fitting
 
     def __str__(self) -> str:
         return (
@@ -109,7 +121,7 @@ class Table:
         self.top = sorted(top)
         self.settings = settings
         self.device = torch.device(device)
-        most = sum(self._most_rows(record) for record in self.records)
+        most = self._capacity()
         self.columns = {
             name: torch.empty((most, *shape), dtype=dtype, device=self.device)
             for name, (dtype, shape) in COLUMNS.items()
@@ -123,6 +135,7 @@ class Table:
         self.counts = dict.fromkeys(plans, 0)  # rows of each headset so far
         self.tally = Tally()
         self.words: Tensor | None = None  # of the planes that a batch shows; None: all
+        self.without: int | None = None  # the word of which a batch shows nothing
 
     def as_read(self, synopsis: Synopsis) -> Table:
         """The same rows as a network of another sort reads them; the table's own sort has all planes of that one."""
@@ -131,6 +144,10 @@ class Table:
         seen.settings = replace(self.settings, synopsis=synopsis)
         seen.words = torch.from_numpy(words_within(synopsis, own)).to(self.device)
         return seen
+
+    def _capacity(self) -> int:
+        """The most rows that are held."""
+        return sum(self._most_rows(record) for record in self.records)
 
     def _most_rows(self, record: GameRecord) -> int:
         """A sense and a move at each ply, as often as the keenest headset wants."""
@@ -155,23 +172,32 @@ class Table:
             progress(self.tally)
 
     def _add(self, records: Sequence[GameRecord], first: int) -> None:
+        made = self._make(records, self.settings.seed + first)
+        made.columns["game"] += first
+        for headset, rows in self._store(made, self.tally.kept).items():
+            count = self.counts[headset]
+            self.rows[headset][count : count + len(rows)] = rows
+            self.counts[headset] = count + len(rows)  # only now can they be drawn
+        self.tally.add(len(records), made)
+
+    def _make(self, records: Sequence[GameRecord], seed: int) -> Made:
         settings = self.settings
-        cleaned = clean(make_examples(records, settings.with_seed(settings.seed + first)), settings.ell)
+        cleaned = clean(make_examples(records, settings.with_seed(seed)), settings.ell)
         fitting = cleaned.examples.take(np.flatnonzero(np.diff(cleaned.examples.legal_offsets) <= MOST_LEGAL))
         examples, chosen = self._wanted(fitting, records)
-        start, stop = self.tally.kept, self.tally.kept + len(examples)
         columns = narrow_columns(examples)
-        columns["game"] += first
         if self.searched:
             columns["shares"] = torch.from_numpy(visit_shares(examples, records, self.searched))
-        for name, value in columns.items():
-            self.columns[name][start:stop] = value.to(self.device)
-        for headset, mask in chosen.items():
-            rows = torch.from_numpy((np.flatnonzero(mask) + start).astype(np.int32))
-            count = self.counts[headset]
-            self.rows[headset][count : count + len(rows)] = rows.to(self.device)
-            self.counts[headset] = count + len(rows)  # only now can they be drawn
-        self.tally.add(len(records), cleaned, len(fitting), len(examples))
+        return Made(columns, chosen, cleaned, len(fitting), len(examples))
+
+    def _store(self, made: Made, start: int) -> dict[str, Tensor]:
+        """Puts rows there; int32[rows] the rows of each headset among them."""
+        for name, value in made.columns.items():
+            self.columns[name][start : start + made.kept] = value.to(self.device)
+        return {
+            headset: torch.from_numpy((np.flatnonzero(mask) + start).astype(np.int32)).to(self.device)
+            for headset, mask in made.chosen.items()
+        }
 
     def _wanted(self, examples: Examples, records: Sequence[GameRecord]) -> tuple[Examples, dict[str, Mask]]:
         """The examples that some headset learns from, and which of them each does."""
@@ -190,6 +216,8 @@ class Table:
 
     def take(self, rows: Tensor) -> Batch:
         c = {name: column[rows] for name, column in self.columns.items()}
+        if self.without is not None:
+            c["planes"][:, self.without] = 0
         return Batch(
             c["planes"] if self.words is None else c["planes"][:, self.words],
             c["legal"].long(),
@@ -254,11 +282,6 @@ def top_players(records: Iterable[GameRecord]) -> list[str]:
 def results_between(records: Iterable[GameRecord]) -> list[Result]:
     """The result of each game."""
     return [(*seats(record), record.winner, 1) for record in records]
-
-
-def seats(record: GameRecord) -> tuple[str, str]:
-    """(who played White, who played Black)."""
-    return player_of(record.white_name), player_of(record.black_name)
 
 
 def players_of(examples: Examples, records: Sequence[GameRecord]) -> NDArray[np.str_]:

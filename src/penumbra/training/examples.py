@@ -27,6 +27,7 @@ class ExampleSettings:
     ell: Count = 128  # ℓ: the states summarised by a synopsis
     multiplicity: Count = 1  # examples made of each step, by different draws
     cap: Count = 5_000  # states tracked; a larger set becomes a uniform draw that holds the truth
+    window: Natural = 0  # rows held at a time, exchanged while training goes on; 0: those of all games are made first
     seed: Natural = 0
     settle: bool = True  # look for forced wins that the loser missed
     synopsis: Synopsis = "binary"  # the sort that the network reads

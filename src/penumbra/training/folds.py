@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from penumbra.core import GameRecord
-from penumbra.games.accounts import is_unknown
+from penumbra.games.accounts import is_unknown, seats
 from penumbra.network.model import Network
 from penumbra.network.weights import Weights
-from penumbra.training.data import Batch, Table, learns_from, seats, top_players
+from penumbra.training.data import Batch, Table, learns_from, top_players
 from penumbra.training.game_counts import GameCounts, Share, all_together, count, shares
 from penumbra.training.recipe import EVERYBODY, Recipe
 from penumbra.training.run import START, fill
@@ -133,7 +133,9 @@ class CrossValidation:
         self.recipe = recipe
         self.copies = [Trainer(recipe, device, weights) for _ in range(folds)]
         self.network = Trainer(recipe, device, weights).network  # as it is
-        settings = recipe.examples if folds else replace(recipe.examples, multiplicity=1)
+        settings = replace(recipe.examples, window=0)
+        if not folds:
+            settings = replace(settings, multiplicity=1)
         passes = self.limits.passes if folds else 1
         learned = [*records, *self.extra]
         self.table = Table(learned, recipe.plans, top_players(records), settings, device, passes=passes)

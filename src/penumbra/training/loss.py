@@ -8,7 +8,7 @@ from torch import Tensor
 
 from penumbra.network.model import Heads
 from penumbra.training.data import Batch
-from penumbra.training.recipe import LossWeights
+from penumbra.training.recipe import LossWeights, Softmax
 
 
 def legal_logits(policy: Tensor, legal: Tensor) -> Tensor:
@@ -17,10 +17,17 @@ def legal_logits(policy: Tensor, legal: Tensor) -> Tensor:
     return logits.masked_fill(legal < 0, -torch.inf)
 
 
-def losses(heads: Heads, batch: Batch) -> dict[str, Tensor]:
+def log_policy(policy: Tensor, legal: Tensor, softmax: Softmax) -> Tensor:
+    """[B, MOST_LEGAL] ln π along the legal actions, of a distribution over these or over all; -inf past the end."""
+    if softmax == "legal":
+        return F.log_softmax(legal_logits(policy, legal), dim=1)
+    return legal_logits(F.log_softmax(policy.float(), dim=1), legal)
+
+
+def losses(heads: Heads, batch: Batch, softmax: Softmax = "legal") -> dict[str, Tensor]:
     """The loss of each head that is there; a drawn game counts as 0 in the value."""
     parts = {
-        "policy": policy_loss(heads.policy, batch),
+        "policy": policy_loss(heads.policy, batch, softmax),
         "value": F.mse_loss(heads.value.float(), batch.outcome),
     }
     if heads.soon_win is not None and heads.soon_lose is not None and heads.pieces is not None:
@@ -30,13 +37,12 @@ def losses(heads: Heads, batch: Batch) -> dict[str, Tensor]:
     return parts
 
 
-def policy_loss(policy: Tensor, batch: Batch) -> Tensor:
+def policy_loss(policy: Tensor, batch: Batch, softmax: Softmax = "legal") -> Tensor:
     """Towards what was chosen or, where steps were searched, towards the visits."""
-    logits = legal_logits(policy, batch.legal)
+    logs = log_policy(policy, batch.legal, softmax)
     if batch.shares is None:
-        return F.cross_entropy(logits, batch.target)
-    logs = F.log_softmax(logits, dim=1).masked_fill(batch.legal < 0, 0)
-    return -(batch.shares * logs).sum(dim=1).mean()
+        return F.nll_loss(logs, batch.target)
+    return -(batch.shares * logs.masked_fill(batch.legal < 0, 0)).sum(dim=1).mean()
 
 
 def total(parts: dict[str, Tensor], weights: LossWeights) -> Tensor:

@@ -11,6 +11,7 @@
 
     [loss]                 # the weight of each head
     policy = 1.0
+    softmax = "all"        # the policy's probabilities are over all actions, not over the "legal" ones
 
     [examples]             # how games become examples
     cap = 5000
@@ -52,6 +53,7 @@ from penumbra.network.weights import Weights, WeightsError
 from penumbra.training.examples import ExampleSettings
 
 EVERYBODY, THE_BEST = "all", "top"
+Softmax = Literal["legal", "all"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class LossWeights:
     value: NotNegative = 1.0
     soon: NotNegative = 0.2
     pieces: NotNegative = 0.1
+    softmax: Softmax = "legal"  # the actions that share the policy's probability
 
     @property
     def need_auxiliary_heads(self) -> bool:

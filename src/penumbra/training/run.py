@@ -30,6 +30,7 @@ from penumbra.training.data import CHUNK, Table, Tally, check_games, top_players
 from penumbra.training.examples import split
 from penumbra.training.recipe import Recipe
 from penumbra.training.trainer import Log, Trainer
+from penumbra.training.window import table_for
 from penumbra.whole_files import append_lines
 
 PAPER_EXAMPLES = 650_000 * 256
@@ -96,8 +97,8 @@ def train(
         if start is None:  # headsets that begin as they are given may stay so
             check_games(recipe.plans, training, top)
         say(f"{len(training):,} games to learn from; the top third: {', '.join(top)}")
-        table = Table(training, recipe.plans, top, recipe.examples, device, searched)
-        filler = fill(table, recipe.training.on_the_fly, stop, say)
+        table = table_for(recipe, training, top, device, searched, trainer.step)
+        filler = fill(table, recipe.training.on_the_fly and not recipe.examples.window, stop, say)
     log = Logs(out, report)
     last = time.monotonic()
 
@@ -128,7 +129,7 @@ def train(
             trainer.recalibrate(table)
         examples = trainer.step * recipe.training.batch
         about = {
-            "games": str(table.tally.games),
+            "games": str(min(table.tally.games, len(table.records))),  # a window visits each many times
             "top": json.dumps(table.top),
             "players": json.dumps({name: plan.players for name, plan in recipe.plans.items()}),
             "steps": f"{trainer.step} of {recipe.training.batch} examples",
@@ -208,7 +209,7 @@ def validation_table(recipe: Recipe, records: Sequence[GameRecord], device: str,
     _, validation = split(records)
     if not validation:
         raise ValueError("none of these games is for validation: one in ten is, by its hash")
-    settings = replace(recipe.examples, multiplicity=1, cap=cap, seed=recipe.examples.seed + 1)
+    settings = replace(recipe.examples, multiplicity=1, cap=cap, window=0, seed=recipe.examples.seed + 1)
     table = Table(validation, recipe.plans, top_players(records), settings, device)
     table.fill()
     return table

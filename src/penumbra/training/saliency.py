@@ -36,7 +36,7 @@ from torch import Tensor
 from penumbra.network.model import Network, network_input
 from penumbra.rbc.synopsis import LAYOUTS
 from penumbra.training.data import Batch, Table
-from penumbra.training.loss import legal_logits, losses, total
+from penumbra.training.loss import log_policy, losses, total
 from penumbra.training.recipe import LossWeights
 from penumbra.training.trainer import Trainer
 from penumbra.whole_files import append_lines
@@ -73,8 +73,8 @@ def measure(network: Network, headset: str, batch: Batch, weights: LossWeights) 
     network.eval()
     planes = network_input(batch.planes).requires_grad_()
     heads = network(planes, headset)
-    loss = len(batch.target) * total(losses(heads, batch), weights)  # the sum of the examples' own
-    chosen = legal_logits(heads.policy, batch.legal).log_softmax(dim=1).gather(1, batch.target[:, None])
+    loss = len(batch.target) * total(losses(heads, batch, weights.softmax), weights)  # the sum of the examples' own
+    chosen = log_policy(heads.policy, batch.legal, weights.softmax).gather(1, batch.target[:, None])
     (by_loss,) = torch.autograd.grad(loss, planes, retain_graph=True)
     (by_action,) = torch.autograd.grad(chosen.sum(), planes)
     network.train(training)

@@ -124,7 +124,8 @@ class Trainer:
         recipe = self.recipe
         self.optimizer.zero_grad(set_to_none=True)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=recipe.training.mixed_precision):
-            parts = losses(self.heads(batch, name, recipe.plans[name].stop_gradient), batch)
+            heads = self.heads(batch, name, recipe.plans[name].stop_gradient)
+            parts = losses(heads, batch, recipe.loss.softmax)
         total(parts, recipe.loss).backward()
         if processes() > 1:
             average_gradients(self.network)
