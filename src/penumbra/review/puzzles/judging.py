@@ -137,10 +137,11 @@ def _shown(puzzle: Puzzle, square: str) -> Shown:
 def _action(states: StateSet, move: str) -> int:
     """The action of a listed move; which piece a pawn becomes does not matter."""
     try:
-        action = code_to_action(view_code(uci_to_code(move), states.owner))
+        code = uci_to_code(move)
     except ValueError as error:
         raise NoAnswer(str(error)) from None
-    if action not in counting.listed_moves(states):
+    action = code_to_action(view_code(code, states.owner))
+    if (code == 0) != (move == "pass") or action not in counting.listed_moves(states):
         raise NoAnswer(f"{move} is not a move that may be asked for here")
     return action
 
