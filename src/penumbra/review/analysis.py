@@ -39,7 +39,7 @@ def analyse(
 
     `game` is a record, or the path of a game as reconchess writes it. A step is thought about for so many seconds, or
     nodes. Decisions are as `penumbra.players.penumbra.recording` writes them, with what was `played` beside what was
-    `chosen`.
+    `chosen`, and what that `cost` of the chance to win.
     """
     if preset not in PRESETS:
         raise ValueError(f"there is no preset {preset!r}; there are {', '.join(PRESETS)}")
@@ -122,14 +122,23 @@ def _decision(player: PenumbraPlayer, step: Step, details: bool) -> dict[str, An
             played = code_to_uci(view_code(requested, step.color))
     if player.faults:
         raise RuntimeError(f"the search failed: {player.faults[-1]}")
+    recorded = player.recorded[-1]
     return {
         "player": "white" if player.color else "black",
-        **player.recorded[-1],
+        **recorded,
         "chosen": real_action(player.decisions[-1].action, player.color),
         "played": played,
+        "cost": cost_of(recorded["actions"], recorded["action"], played),
         "truth": step.before.fen(),
         **(_details(player) if details else {}),
     }
+
+
+def cost_of(actions: list[dict[str, Any]], chosen: str, played: str) -> float | None:
+    """How much of the chance to win what was played gives up beside what was chosen; None: one was not searched."""
+    values = {entry["action"]: entry["value"] for entry in actions if entry["visits"]}
+    best, other = values.get(chosen), values.get(played[:4] if len(played) == len("e7e8q") else played)
+    return None if best is None or other is None else round(max(0.0, best - other), 6)
 
 
 def _details(player: PenumbraPlayer) -> dict[str, Any]:
