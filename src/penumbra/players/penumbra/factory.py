@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from penumbra.dsmcp.domain import Evaluator
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.network.loading import network_evaluator, network_headsets
 from penumbra.network.weights import WeightsError
-from penumbra.players.penumbra.configuration import Configuration, headset
+from penumbra.players.penumbra.configuration import Configuration, from_table, headset, to_table
 from penumbra.players.penumbra.opponent_model import OpponentModel
 from penumbra.players.penumbra.player import STATE_CAP, PenumbraPlayer
 from penumbra.players.penumbra.presets import DEFAULT, PRESETS
@@ -20,24 +21,35 @@ from penumbra.players.penumbra.presets import DEFAULT, PRESETS
 log = logging.getLogger(__name__)
 
 
-def make_penumbra(configuration: Configuration) -> PenumbraPlayer:
-    """Penumbra as configured. Its evaluator is made when a game starts and the opponent's name is known."""
+class Penumbra(PenumbraPlayer):
+    """Our player, as a configuration says. Its evaluator is made when a game starts and the opponent's name is known.
 
-    def evaluators() -> tuple[Evaluator, Evaluator]:
-        return make_evaluators(configuration, player.opponent_name)
+    >>> play_game(Penumbra(nodes=400, seed=1), "trout").winner
+    True
+    """
 
-    player = PenumbraPlayer(
-        evaluators,
-        fitted(configuration.dsmcp(), configuration),
-        configuration.root_settings(),
-        name="Penumbra" + ("" if configuration.preset == DEFAULT else configuration.preset.capitalize()),
-        seconds=configuration.seconds,
-        nodes=configuration.nodes,
-        ponder=configuration.ponder and configuration.nodes is None,  # a node budget is there to repeat games
-        cap=configuration.cap or STATE_CAP,
-        record=configuration.record is not None,
-    )
-    return player
+    def __init__(self, configuration: Configuration | None = None, **changes: Any) -> None:
+        """`changes` are keys of `Configuration`, such as `nodes=400`, `seconds=2.0`, `preset="tree"`, `weights="full"`
+        or `seed=1`; ValueError if one is unknown or wrong."""
+        given = configuration or Configuration()
+        self.configuration = from_table({**to_table(given), **changes}) if changes else given
+        configuration = self.configuration
+        super().__init__(
+            lambda: make_evaluators(configuration, self.opponent_name),
+            fitted(configuration.dsmcp(), configuration),
+            configuration.root_settings(),
+            name="Penumbra" + ("" if configuration.preset == DEFAULT else configuration.preset.capitalize()),
+            seconds=configuration.seconds,
+            nodes=configuration.nodes,
+            ponder=configuration.ponder and configuration.nodes is None,  # a node budget is there to repeat games
+            cap=configuration.cap or STATE_CAP,
+            record=configuration.record is not None,
+        )
+
+
+def make_penumbra(configuration: Configuration) -> Penumbra:
+    """Penumbra as configured."""
+    return Penumbra(configuration)
 
 
 def fitted(settings: Settings, configuration: Configuration) -> Settings:
