@@ -12,7 +12,7 @@ import pytest
 from reconchess.bots.random_bot import RandomBot
 
 import penumbra
-from penumbra.core import MOVE, PASS, START_FEN, Infostates, StateSet
+from penumbra.core import MOVE, PASS, SENSE, START_FEN, Game, GameRecord, Infostates, StateSet
 from penumbra.dsmcp.domain import Floats, Legal
 from penumbra.network.weights import LITE, WeightsError
 from penumbra.players.opponents.random_player import RandomPlayer
@@ -81,6 +81,38 @@ def test_what_is_not_public_is_not_there() -> None:
 
 def test_types_are_shipped() -> None:
     assert (Path(penumbra.__file__).parent / "py.typed").exists()
+
+
+# -- boards
+
+
+def test_a_game_shows_its_board_from_either_side() -> None:
+    game = Game("r3k2r/8/8/8/8/8/4P3/4K2R b Kq - 0 1")
+    lines = repr(game).splitlines()
+    assert lines[0] == "<Game: 0 moves made, Black to sense>"
+    assert lines[1] == "8 r . . . k . . r" and lines[8] == "1 . . . . K . . R"
+    game.sense(None)
+    assert repr(game).startswith("<Game: 0 moves made, Black to move>")
+
+
+def test_a_game_that_is_over_says_how() -> None:
+    game = Game("4k3/8/8/8/8/8/4R3/K7 w - - 0 1")
+    game.sense(None)
+    game.act(penumbra.parse_action("e2e8"))
+    assert repr(game).startswith("<Game: 1 moves made, White won, KING_CAPTURE>")
+    assert repr(game.record()) == "<GameRecord: White v Black, 1 turns, White won, KING_CAPTURE>"
+    assert repr(GameRecord("A", "B")) == "<GameRecord: A v B, 0 turns, undecided>"
+
+
+def test_a_set_shows_what_its_states_agree_on() -> None:
+    one = repr(StateSet(START_FEN, False)).splitlines()
+    assert one[0] == "<StateSet of Black: 1 state, White to act>" and one[1] == "8 r n b q k b n r"
+    fens = ["4k3/8/8/8/8/8/4n3/K7 w - - 0 1", "4k3/8/8/8/8/8/5n2/K7 w - - 0 1"]
+    two = repr(StateSet.from_fens(fens, True)).splitlines()
+    assert (two[1], two[7], two[8]) == ("8 . . . . k . . .", "2 . . . . ? ? . .", "1 K . . . . . . .")
+    cut = StateSet(START_FEN, False).expand(None, cap=5)
+    assert repr(cut).startswith("<StateSet of Black: 5 states of more, Black to act>")
+    assert repr(Infostates.draw(cut, 3, SENSE, 4)) == "<Infostates: 3 rows of at most 4 states each>"
 
 
 # -- games
