@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from penumbra.players.penumbra.configuration import Configuration
     from penumbra.players.penumbra.factory import Penumbra
     from penumbra.players.player import Player
-    from penumbra.rbc.actions import action_name, parse_action, parse_square, square_name
+    from penumbra.players.session import OutOfTurn, Session
+    from penumbra.rbc.actions import action_name, code_to_uci, parse_action, parse_square, square_name, uci_to_code
     from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
     from penumbra.rbc.tracker import Tracker
     from penumbra.review.analysis import analyse
@@ -65,6 +66,7 @@ _HOMES = {
     "Moved": "rbc.observations",
     "Observation": "rbc.observations",
     "OpponentMoved": "rbc.observations",
+    "OutOfTurn": "players.session",
     "Outcome": "arena.game_loop",
     "PASS": "core",
     "Penumbra": "players.penumbra.factory",
@@ -72,12 +74,14 @@ _HOMES = {
     "SENSE": "core",
     "START_FEN": "core",
     "Sensed": "rbc.observations",
+    "Session": "players.session",
     "Settings": "dsmcp.settings",
     "StateSet": "core",
     "Tracker": "rbc.tracker",
     "Weights": "network.weights",
     "action_name": "rbc.actions",
     "analyse": "review.analysis",
+    "code_to_uci": "rbc.actions",
     "evaluate": "network.evaluation",
     "load_evaluator": "network.loading",
     "load_weights": "network.loading",
@@ -86,6 +90,7 @@ _HOMES = {
     "play_game": "arena.single_game",
     "read_game": "interop.history:read_record",
     "square_name": "rbc.actions",
+    "uci_to_code": "rbc.actions",
     "write_game": "interop.history:write_record",
 }
 
@@ -107,10 +112,12 @@ __all__ = [
     "Moved",
     "Observation",
     "OpponentMoved",
+    "OutOfTurn",
     "Outcome",
     "Penumbra",
     "Player",
     "Sensed",
+    "Session",
     "Settings",
     "StateSet",
     "Tracker",
@@ -118,6 +125,7 @@ __all__ = [
     "__version__",
     "action_name",
     "analyse",
+    "code_to_uci",
     "evaluate",
     "load_evaluator",
     "load_weights",
@@ -126,6 +134,7 @@ __all__ = [
     "play_game",
     "read_game",
     "square_name",
+    "uci_to_code",
     "write_game",
 ]
 
