@@ -26,6 +26,7 @@ from penumbra.commands import (
     match,
     planes,
     players,
+    puzzles,
     rate,
     replay,
     report,
@@ -85,6 +86,7 @@ _add(
     (analyse.analyse, analyse.EXAMPLES),
     (situation.situation, situation.EXAMPLES),
     (planes.planes, planes.EXAMPLES),
+    (puzzles.puzzles, puzzles.EXAMPLES),
 )
 _add(
     "Compete",
