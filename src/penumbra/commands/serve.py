@@ -54,7 +54,8 @@ def serve(
     from penumbra.players.penumbra.configuration import from_environment, from_file
     from penumbra.server.access import LOOPBACK
     from penumbra.server.application import ServerSettings
-    from penumbra.server.serve import games_folder, is_public
+    from penumbra.server.games_folder import games_folder
+    from penumbra.server.serve import is_public
     from penumbra.server.serve import serve as run
 
     if is_public(host) and not public:
