@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -54,13 +54,17 @@ class ServerSettings:
     hosts: tuple[str, ...] = access.LOOPBACK  # names under which it may be reached; empty: any
     configuration: Configuration = field(default_factory=lambda: Configuration(ponder=False))
     game_memory: int = bots.GAME_MEMORY  # bytes that each Penumbra of a game may hold
+    own_players: Mapping[str, str] = field(default_factory=dict)  # files with players of reconchess, and their titles
     secret: bool = False  # whether a game is played by the browser alone that made it
 
 
 def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     """The application; `lobby` can be given by tests."""
+    for path, title in settings.own_players.items():
+        registry.add_file(path, title)
+    client = BotClient(settings.own_players)
     games = lobby or Lobby(
-        settings.folder, BotClient(), settings.configuration, settings.most_games, game_memory=settings.game_memory
+        settings.folder, client, settings.configuration, settings.most_games, game_memory=settings.game_memory
     )
     new_games = Allowance(*NEW_GAMES)
     reading = asyncio.Semaphore()  # one game file is read at a time, in a thread
