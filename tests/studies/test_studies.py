@@ -198,7 +198,19 @@ def test_chess_positions_are_frozen_with_scores(
     for position in found:
         board = chess.Board(position.states[0])
         legal = {move.uci() for move in board.legal_moves}
-        assert set(position.scores) == (legal if board.is_check() else {*legal, "pass"})
+        castling = {move.uci() for move in chess_positions.forbidden_castlings(board)}
+        assert set(position.scores) == legal | castling | (set() if board.is_check() else {"pass"})
+
+
+def test_chess_positions_have_castling_that_chess_alone_forbids() -> None:
+    board = chess.Board("4r3/8/8/8/8/8/8/R3K2R w KQ - 0 1")  # in check; neither way does the king end attacked
+    assert {move.uci() for move in chess_positions.forbidden_castlings(board)} == {"e1g1", "e1c1"}
+    board = chess.Board("5rr1/8/8/8/8/8/8/RN2K2R w KQ - 0 1")  # through check to an attacked square; past a knight
+    assert chess_positions.forbidden_castlings(board) == []
+    assert chess_positions.forbidden_castlings(chess.Board("5r2/8/8/8/8/8/8/4K2R w K - 0 1")) == [
+        chess.Move.from_uci("e1g1")
+    ]
+    assert chess_positions.forbidden_castlings(chess.Board("8/8/8/8/8/8/8/4K2R w K - 0 1")) == []  # chess allows it
 
 
 def test_clock_keeps_its_games_and_names_what_is_lacking(
