@@ -31,6 +31,7 @@ from studies import (
     chess_positions,
     clock,
     device,
+    engine_weights,
     factorial,
     imitations,
     loaded_core,
@@ -211,6 +212,23 @@ def test_chess_positions_have_castling_that_chess_alone_forbids() -> None:
         chess.Move.from_uci("e1g1")
     ]
     assert chess_positions.forbidden_castlings(chess.Board("8/8/8/8/8/8/8/4K2R w K - 0 1")) == []  # chess allows it
+
+
+def test_weights_of_the_engine_are_fitted_to_scores(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if find_stockfish() is None:
+        pytest.skip("Stockfish is not installed")
+    scores, header = tmp_path / "scores.jsonl", tmp_path / "weights.h"
+    for most in (20, 40):  # the second goes on
+        arguments(monkeypatch, "score", DATA / "real_games.jsonl", "--out", scores, "--positions", str(most))
+        engine_weights.main()
+        assert len(scores.read_text().splitlines()) == most
+    arguments(monkeypatch, "fit", scores, "--out", header, "--steps", "3")
+    engine_weights.main()
+    assert "fitted: 0." in capsys.readouterr().out
+    moved = engine_weights.read_header(header)[0, engine_weights.LAYOUT["kTempo"]]
+    assert moved != engine_weights.plain_weights()[0, engine_weights.LAYOUT["kTempo"]]
 
 
 def test_clock_keeps_its_games_and_names_what_is_lacking(
