@@ -33,6 +33,7 @@ class GameBatch::TrackedGame {
   }
 
   void act(Action action) {
+    actions.push_back(action);
     TrackedPlayer& player = players_[game.turn()];
     if (game.step() == Step::kSense) {
       player.set = player.set.filter_sense(action, game.other());
@@ -48,8 +49,23 @@ class GameBatch::TrackedGame {
     next.set = next.set.expand(game.capture(), {settings_.cap, random_.next(), &game.other()});
   }
 
+  // Plays these actions again from the start, each where it is legal.
+  void replay(std::span<const std::int32_t> chosen, int words) {
+    std::vector<std::uint64_t> seen(words);
+    std::vector<Action> legal;
+    for (const Action action : chosen) {
+      observe(seen.data(), legal);
+      if (std::find(legal.begin(), legal.end(), action) == legal.end())
+        throw std::invalid_argument("game " + std::to_string(number) + ": action " + std::to_string(action) +
+                                    " is not legal");
+      act(action);
+      if (game.over()) throw std::invalid_argument("game " + std::to_string(number) + " is over");
+    }
+  }
+
   const std::int64_t number;
   Game game;
+  std::vector<std::int32_t> actions;  // so far
 
  private:
   struct TrackedPlayer {
@@ -119,6 +135,36 @@ void GameBatch::act(std::span<const int> actions) {
     tracked = begun_ < settings_.games ? std::make_unique<TrackedGame>(settings_, begun_++) : nullptr;
   }
   std::erase(running_, nullptr);
+  observe();
+}
+
+GamesUnderWay GameBatch::under_way() const {
+  GamesUnderWay games;
+  games.begun = begun_;
+  for (const auto& tracked : running_) {
+    games.numbers.push_back(tracked->number);
+    games.actions.insert(games.actions.end(), tracked->actions.begin(), tracked->actions.end());
+    games.offsets.push_back(static_cast<std::int64_t>(games.actions.size()));
+  }
+  return games;
+}
+
+void GameBatch::resume(const GamesUnderWay& games) {
+  const std::size_t n = games.numbers.size();
+  const auto& offsets = games.offsets;
+  bool fits = offsets.size() == n + 1 && offsets.front() == 0 &&
+              offsets.back() == static_cast<std::int64_t>(games.actions.size()) &&
+              std::is_sorted(offsets.begin(), offsets.end()) && n <= static_cast<std::size_t>(settings_.at_once);
+  for (const std::int64_t number : games.numbers) fits = fits && number >= 0 && number < games.begun;
+  if (!fits) throw std::invalid_argument("these are not games under way of such a batch");
+  std::vector<std::unique_ptr<TrackedGame>> running(n);
+  parallel_for(static_cast<int>(n), [&](int i) {
+    running[i] = std::make_unique<TrackedGame>(settings_, games.numbers[i]);
+    running[i]->replay(std::span(games.actions).subspan(offsets[i], offsets[i + 1] - offsets[i]), words());
+  });
+  running_ = std::move(running);
+  begun_ = games.begun;
+  finished_.clear();
   observe();
 }
 
