@@ -62,12 +62,12 @@ def demo(
     from rich.live import Live
 
     from penumbra.arena.game_loop import play_strictly
-    from penumbra.commands.terminal.board import plain_board
     from penumbra.commands.terminal.frames import result_line
     from penumbra.core import Game
     from penumbra.interop.history import write_record
     from penumbra.players import registry
     from penumbra.players.penumbra.configuration import Configuration
+    from penumbra.rbc.text_board import plain_board
     from penumbra.review.page import write_replay_page
 
     console = Console()
