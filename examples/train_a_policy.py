@@ -74,10 +74,12 @@ def train(settings: Settings) -> tuple[Policy, list[tuple[int, float, float]]]:
     """The policy, and (steps so far, share of the last games that it won, seconds) after each round."""
     torch.manual_seed(settings.seed)
     envs = RBCVectorEnv(settings.games, "binary", "random", autoreset_mode=AutoresetMode.SAME_STEP)
-    policy = Policy(envs.single_observation_space.shape[0])
+    planes = envs.single_observation_space.shape
+    assert planes is not None
+    policy = Policy(planes[0])
     optimizer = torch.optim.Adam(policy.parameters(), settings.rate)
     shape = (settings.rollout, settings.games)
-    seen = torch.zeros((*shape, *envs.single_observation_space.shape), dtype=torch.uint8)
+    seen = torch.zeros((*shape, *planes), dtype=torch.uint8)
     legal = torch.zeros((*shape, MOST), dtype=torch.int16)
     chosen = torch.zeros(shape, dtype=torch.int64)  # its place among the legal actions
     before, values = torch.zeros(shape), torch.zeros((settings.rollout + 1, settings.games))
