@@ -14,7 +14,7 @@ std::optional<std::string> maybe_reason(Reason reason) {
 nb::list to_list(const std::vector<int>& values) {
   nb::list list = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(values.size())));
   for (std::size_t i = 0; i < values.size(); ++i)
-    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLong(values[i]));
+    PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLong(values[i]));
   return list;
 }
 

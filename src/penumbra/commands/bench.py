@@ -41,6 +41,7 @@ class Subject(StrEnum):
     INFERENCE_SERVER = "inference-server"
     TRAINING = "training"
     ARENA = "arena"
+    ENV = "env"
     BELIEF = "belief"
 
 

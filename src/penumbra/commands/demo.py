@@ -63,11 +63,11 @@ def demo(
 
     from penumbra.arena.entrants import PlayerPool, entrant
     from penumbra.arena.game_loop import play_strictly
-    from penumbra.commands.terminal.board import plain_board
     from penumbra.commands.terminal.frames import result_line
     from penumbra.core import Game
     from penumbra.interop.history import write_record
     from penumbra.players.penumbra.configuration import Configuration
+    from penumbra.rbc.text_board import plain_board
     from penumbra.review.page import write_replay_page
 
     console = Console()

@@ -8,7 +8,6 @@ they compute in eight bits, by our own kernels or by onnxruntime; `device = "cpu
 from __future__ import annotations
 
 import functools
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 
 from penumbra.core import SENSE, START_FEN, Infostates, StateSet, threads
 from penumbra.dsmcp.domain import Evaluator, Legal
+from penumbra.extras import is_installed, missing_extra
 from penumbra.network import SCHEME
 from penumbra.network.inference_server import RemoteEvaluator, Served, headsets_at
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError, load
@@ -148,7 +148,7 @@ def choose_device(device: str) -> str:
     """`cuda` or `cpu`. Torch is loaded only where there is a GPU to be seen."""
     if device == "cpu" or (device == "auto" and not _sees_gpu()):
         return "cpu"
-    if importlib.util.find_spec("torch") is not None:
+    if is_installed("torch"):
         import torch
 
         if torch.cuda.is_available():
@@ -178,6 +178,8 @@ def _make(path: str, device: str, policy: str, opponent: str, cores: int, value:
     weights = _load(path)
     try:
         return _evaluator(weights, device, policy, opponent, cores, value)
+    except ModuleNotFoundError as error:
+        raise missing_extra(error, f"{path} on {device}") or error from None
     except (KeyError, TypeError, RuntimeError) as error:  # such as a header without the range of a layer
         raise WeightsError(f"{path}: cannot be run on {device}: {_described(error)}") from None
 

@@ -37,7 +37,7 @@ def analyse(
 
     `game` is a record, or the path of a game as reconchess writes it. A step is thought about for so many seconds, or
     nodes. Decisions are as `penumbra.players.penumbra.recording` writes them, with what was `played` beside what was
-    `chosen`.
+    `chosen`, and what that `cost` of the chance to win.
     """
     if preset not in PRESETS:
         raise ValueError(f"there is no preset {preset!r}; there are {', '.join(PRESETS)}")
@@ -110,7 +110,7 @@ def decisions(
         for observation in step.told:
             if (turns is None or step.turn >= turns[0]) and observation is step.observation:
                 decision = decision_of(session, details)
-                yield decision | {"played": played(step.observation, step.color), "truth": step.before.fen()}
+                yield decision | compared(decision, step.observation, step.color) | {"truth": step.before.fen()}
             session.observe(observation)
 
 
@@ -123,6 +123,19 @@ def decision_of(session: Session, details: bool = False) -> dict[str, Any]:
         "chosen": real_action(decision.action, session.color),
         **(_details(session) if details else {}),
     }
+
+
+def compared(decision: dict[str, Any], observation: Sensed | Moved, color: bool) -> dict[str, Any]:
+    """What was done instead, and what it cost."""
+    done = played(observation, color)
+    return {"played": done, "cost": cost_of(decision["actions"], decision["action"], done)}
+
+
+def cost_of(actions: list[dict[str, Any]], chosen: str, played: str) -> float | None:
+    """How much of the chance to win what was played gives up beside what was chosen; None: one was not searched."""
+    values = {entry["action"]: entry["value"] for entry in actions if entry["visits"]}
+    best, other = values.get(chosen), values.get(played[:4] if len(played) == len("e7e8q") else played)
+    return None if best is None or other is None else round(max(0.0, best - other), 6)
 
 
 def played(observation: Sensed | Moved, color: bool) -> str:

@@ -21,7 +21,7 @@ from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.session import Session
 from penumbra.rbc.observations import Moved, Sensed
 from penumbra.rbc.synopsis import synopsis_read_by
-from penumbra.review.analysis import decision_of, decisions, played, session_of
+from penumbra.review.analysis import compared, decision_of, decisions, session_of
 from penumbra.review.analysis_query import Cancel, Id, Query, QueryError, Version, parse, start_of
 
 log = logging.getLogger(__name__)
@@ -184,7 +184,8 @@ def _of_observations(query: Query, session: Session) -> Iterator[Answer]:
     def found() -> Iterator[Answer]:
         for number, observation in enumerate(query.observed(), 1):
             if isinstance(observation, Sensed | Moved) and _is_within(session.turn, query.span):
-                yield decision_of(session, query.details) | {"played": played(observation, query.color)}
+                decision = decision_of(session, query.details)
+                yield decision | compared(decision, observation, query.color)
             try:
                 session.observe(observation)
             except ValueError as error:
