@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <unordered_set>
 
 #include "base/parallel.h"
@@ -287,6 +288,10 @@ int evaluate(const Side& mover, const Side& other) {
 
 int search_value(const Side& mover, const Side& other, const EngineLimits& limits) {
   return Searcher(limits.nodes).search(mover, other, limits.depth, -kInfinity, kInfinity, 0);
+}
+
+double quiet_chance(const Side& mover, const Side& other, double scale) {
+  return 1 / (1 + std::exp(-search_value(mover, other, {.depth = 0}) / scale));
 }
 
 namespace {

@@ -27,6 +27,10 @@ int evaluate(const Side& mover, const Side& other);
 // The value of a state by search.
 int search_value(const Side& mover, const Side& other, const EngineLimits& limits);
 
+// The chance to win that a state's quiescence score means for the player to move: 1 / (1 + e^(-score / scale)), of
+// hundredths of a pawn.
+double quiet_chance(const Side& mover, const Side& other, double scale);
+
 // The score of every request in every state, [states, requests]: what it becomes there is played and searched. The pass
 // may be among the requests. States are searched on all cores.
 std::vector<std::int32_t> score_requests(const Side& own, std::span<const Side> opponents,

@@ -14,8 +14,34 @@ struct GameBatch::NumberedGame {
         tracked(tracking, Random(scramble(settings.seed) ^ scramble(static_cast<std::uint64_t>(number) + 1)),
                 view_of(settings.synopsis), view_of(settings.synopsis)) {}
 
+  // What the player to act sees, and its legal actions.
+  void observe(std::uint64_t* words, std::vector<Action>& legal) {
+    tracked.observe(tracked.game().turn(), words);
+    tracked.legal_actions(legal);
+  }
+
+  void act(Action action) {
+    actions.push_back(action);
+    tracked.act(action);
+  }
+
+  // Plays these actions again from the start, each where it is legal.
+  void replay(std::span<const std::int32_t> chosen, int words) {
+    std::vector<std::uint64_t> seen(words);
+    std::vector<Action> legal;
+    for (const Action action : chosen) {
+      observe(seen.data(), legal);
+      if (std::find(legal.begin(), legal.end(), action) == legal.end())
+        throw std::invalid_argument("game " + std::to_string(number) + ": action " + std::to_string(action) +
+                                    " is not legal");
+      act(action);
+      if (tracked.game().over()) throw std::invalid_argument("game " + std::to_string(number) + " is over");
+    }
+  }
+
   const std::int64_t number;
   TrackedGame tracked;
+  std::vector<std::int32_t> actions;  // so far
 };
 
 GameBatch::GameBatch(const GameBatchSettings& settings)
@@ -53,11 +79,8 @@ void GameBatch::observe() {
   const std::size_t words = words_of(settings_.synopsis);
   synopses_.resize(n * words);
   std::vector<std::vector<Action>> legal(n);
-  parallel_for(static_cast<int>(n), [&](int i) {
-    TrackedGame& tracked = running_[i]->tracked;
-    tracked.observe(tracked.game().turn(), &synopses_[static_cast<std::size_t>(i) * words]);
-    tracked.legal_actions(legal[i]);
-  });
+  parallel_for(static_cast<int>(n),
+               [&](int i) { running_[i]->observe(&synopses_[static_cast<std::size_t>(i) * words], legal[i]); });
   legal_.actions.clear();
   legal_.offsets.assign(1, 0);
   for (const auto& actions : legal) {
@@ -77,7 +100,7 @@ void GameBatch::act(std::span<const int> actions) {
       throw std::invalid_argument("row " + std::to_string(i) + ": action " + std::to_string(actions[i]) +
                                   " is not legal");
   }
-  parallel_for(static_cast<int>(actions.size()), [&](int i) { running_[i]->tracked.act(actions[i]); });
+  parallel_for(static_cast<int>(actions.size()), [&](int i) { running_[i]->act(actions[i]); });
   for (auto& each : running_) {
     const Game& game = each->tracked.game();
     if (!game.over()) continue;
@@ -85,6 +108,36 @@ void GameBatch::act(std::span<const int> actions) {
     each = begun_ < settings_.games ? next_game() : nullptr;
   }
   std::erase(running_, nullptr);
+  observe();
+}
+
+GamesUnderWay GameBatch::under_way() const {
+  GamesUnderWay games;
+  games.begun = begun_;
+  for (const auto& each : running_) {
+    games.numbers.push_back(each->number);
+    games.actions.insert(games.actions.end(), each->actions.begin(), each->actions.end());
+    games.offsets.push_back(static_cast<std::int64_t>(games.actions.size()));
+  }
+  return games;
+}
+
+void GameBatch::resume(const GamesUnderWay& games) {
+  const std::size_t n = games.numbers.size();
+  const auto& offsets = games.offsets;
+  bool fits = offsets.size() == n + 1 && offsets.front() == 0 &&
+              offsets.back() == static_cast<std::int64_t>(games.actions.size()) &&
+              std::is_sorted(offsets.begin(), offsets.end()) && n <= static_cast<std::size_t>(settings_.at_once);
+  for (const std::int64_t number : games.numbers) fits = fits && number >= 0 && number < games.begun;
+  if (!fits) throw std::invalid_argument("these are not games under way of such a batch");
+  std::vector<std::unique_ptr<NumberedGame>> running(n);
+  parallel_for(static_cast<int>(n), [&](int i) {
+    running[i] = std::make_unique<NumberedGame>(settings_, tracking_, games.numbers[i]);
+    running[i]->replay(std::span(games.actions).subspan(offsets[i], offsets[i + 1] - offsets[i]), words());
+  });
+  running_ = std::move(running);
+  begun_ = games.begun;
+  finished_.clear();
   observe();
 }
 

@@ -25,6 +25,14 @@ struct GameBatchSettings {
   SynopsisSort synopsis = SynopsisSort::kBinary;
 };
 
+// The games of a batch that have not ended: enough, with the settings, to go on as if it had never stopped.
+struct GamesUnderWay {
+  std::int64_t begun = 0;             // games, ended ones included
+  std::vector<std::int64_t> numbers;  // of the rows
+  std::vector<std::int32_t> actions;  // chosen so far, those of row r in [offsets[r], offsets[r + 1])
+  std::vector<std::int64_t> offsets = {0};
+};
+
 class GameBatch {
  public:
   explicit GameBatch(const GameBatchSettings& settings);
@@ -43,6 +51,11 @@ class GameBatch {
   // One action for each row. Throws std::invalid_argument naming a row whose action is not among its legal ones; then
   // nothing has happened.
   void act(std::span<const int> actions);
+
+  GamesUnderWay under_way() const;
+  // Plays these games in the place of its own. Throws std::invalid_argument naming a game that cannot have been played
+  // under these settings; then nothing has happened.
+  void resume(const GamesUnderWay& games);
 
   // Games that have ended since the last call, by number.
   std::vector<std::pair<std::int64_t, GameRecord>> take_finished();

@@ -101,7 +101,7 @@ def test_scores_agree_with_a_plain_minimax(fen: str) -> None:
         assert found[action] == expected, action_name(action)
 
 
-@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("depth", [0, 1, 2])
 def test_values_agree_with_a_plain_minimax(depth: int) -> None:
     for fen in sparse_positions(20)[12:]:
         expected = minimax(Game(fen, reversible_moves_limit=None), depth, 0)

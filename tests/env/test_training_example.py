@@ -26,7 +26,7 @@ def test_advantages_are_the_discounted_sums_of_the_rises_of_a_game() -> None:
     rng = np.random.default_rng(1)
     rewards, values = rng.normal(size=(6, 2)), rng.normal(size=(7, 2))
     ends = np.array([[0, 0], [0, 1], [0, 0], [1, 0], [0, 0], [0, 0]])
-    found = advantages(*(torch.tensor(each) for each in (rewards, ends, values)), settings).numpy()
+    found = advantages(torch.tensor(rewards), torch.tensor(ends), torch.tensor(values), settings).numpy()
     for game in range(2):
         for t in range(6):
             expected, weight = 0.0, 1.0

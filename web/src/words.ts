@@ -37,7 +37,7 @@ export function resultFor(color: Color, result: Result): string {
   return `${won ? "You win" : "You lose"}: ${reasonName(result.reason)}.`;
 }
 
-/** One event as its player is told of it; `before` are the player's own pieces as they stood. */
+/** One event as its player is told of it; `before` are its own pieces as they stood, `first`: nobody has moved yet. */
 export function notice(event: GameEvent, before: Pieces, first: boolean): string {
   switch (event.type) {
     case "turn":

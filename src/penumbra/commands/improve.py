@@ -65,7 +65,9 @@ def improve(
     seed: Seed = 0,
     device: Device = "auto",
 ) -> None:
-    """Let a network learn from its own games by proximal policy optimisation. It needs torch.
+    """Let a network learn from its own games by proximal policy optimisation.
+
+    It needs torch: pip install 'penumbra[training]'.
 
     The headset `Penumbra` begins as a copy of `Top` and plays against itself, against other headsets and, with
     --population, against built-in players. The other headsets go on learning from --archive. The folder holds all

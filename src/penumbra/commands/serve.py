@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from penumbra.commands.checks import file_to_read, first
 from penumbra.commands.options import Config, examples
 
 EXAMPLES = examples(
@@ -25,6 +26,14 @@ def serve(
         Path | None, typer.Option(help="The folder in which games are kept.", show_default="one in your home")
     ] = None,
     archive: Annotated[Path | None, typer.Option(help="An archive of games to review on the page.")] = None,
+    puzzles: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of `penumbra puzzles` to practise with.",
+            show_default="those of this package",
+            callback=first(file_to_read),
+        ),
+    ] = None,
     config: Config = None,
     ponder: Annotated[bool, typer.Option("--ponder", help="Penumbra thinks during its opponent's turn too.")] = False,
     public: Annotated[
@@ -45,7 +54,8 @@ def serve(
     from penumbra.players.penumbra.configuration import from_environment, from_file
     from penumbra.server.access import LOOPBACK
     from penumbra.server.application import ServerSettings
-    from penumbra.server.serve import games_folder, is_public
+    from penumbra.server.games_folder import games_folder
+    from penumbra.server.serve import is_public
     from penumbra.server.serve import serve as run
 
     if is_public(host) and not public:
@@ -57,5 +67,7 @@ def serve(
     configuration = dataclasses.replace(base, ponder=ponder)
     hosts = (*LOOPBACK, *(word.lower() for word in name or ())) if not is_public(host) or name else ()
     folder = data or games_folder()
-    settings = ServerSettings(folder, archive, active_games, hosts, configuration, game_memory * 1_000_000, public)
+    settings = ServerSettings(
+        folder, archive, active_games, hosts, configuration, game_memory * 1_000_000, puzzles, public
+    )
     run(settings, host, port)

@@ -69,7 +69,7 @@ def train(
         float, typer.Option(metavar="SECONDS", min=0, help="Save a checkpoint after so many seconds.")
     ] = 300.0,
 ) -> None:
-    """Train a network on archived games. It needs torch: pip install 'penumbra[torch]'.
+    """Train a network on archived games. It needs torch: pip install 'penumbra[training]'.
 
     A run that was stopped goes on from its checkpoint. --cap and --validation-examples are for the evaluation at the
     end. On several GPUs: torchrun --nproc-per-node 4 -m penumbra train RECIPE ...

@@ -9,13 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from penumbra.core import START_FEN, GameRecord, Infostates
+from penumbra.core import START_FEN, GameRecord
 from penumbra.players.penumbra.configuration import Configuration
-from penumbra.players.penumbra.factory import make_penumbra
-from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.penumbra.presets import DEFAULT, PRESETS
 from penumbra.players.penumbra.recording import knowledge_marginals, real_action
-from penumbra.players.player import tell
+from penumbra.players.session import Session
 from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
 from penumbra.rbc.marginals import shares
 from penumbra.rbc.observations import Moved, Sensed
@@ -88,58 +86,51 @@ def _chain(first: dict[str, Any], rest: Iterator[dict[str, Any]]) -> Iterator[di
 def _decisions(
     record: GameRecord, configuration: Configuration, turn: int | None, colors: list[bool], details: bool
 ) -> Iterator[dict[str, Any]]:
-    """The game walked with a Penumbra beside each player that was asked for."""
-    players = {color: _player(record, configuration, color) for color in colors}
+    """The game walked with a session beside each player that was asked for."""
+    names = {True: record.black_name, False: record.white_name}
+    fen = record.start_fen or START_FEN
+    sessions = {color: Session(color, fen, configuration, opponent=names[color]) for color in colors}
     for step in walk(record):
         if turn is not None and step.turn > turn:
             return
-        if step.color not in players:
+        if step.color not in sessions:
             continue
-        player = players[step.color]
+        session = sessions[step.color]
         for observation in step.told:
             if turn in (None, step.turn) and observation is step.observation:
-                yield _decision(player, step, details)
-            if not step.after.over:
-                tell(player, observation)
+                yield decision_at(session, step, details)
+            session.observe(observation)
 
 
-def _player(record: GameRecord, configuration: Configuration, color: bool) -> PenumbraPlayer:
-    player = make_penumbra(configuration)
-    player.ponder, player.record, player.track_all = False, True, True
-    player.meet(record.black_name if color else record.white_name)
-    player.start(color, record.start_fen or START_FEN)
-    return player
-
-
-def _decision(player: PenumbraPlayer, step: Step, details: bool) -> dict[str, Any]:
+def decision_at(session: Session, step: Step, details: bool = False) -> dict[str, Any]:
     """What the player would do instead of this step."""
-    match step.observation:
-        case Sensed(square):
-            player.choose_sense()
-            played = "no sense" if square is None else f"sense {square_name(view(square, step.color))}"
-        case Moved(requested):
-            player.choose_move(step.before.legal_actions())
-            played = code_to_uci(view_code(requested, step.color))
-    if player.faults:
-        raise RuntimeError(f"the search failed: {player.faults[-1]}")
+    decision = session.decide()
     return {
-        "player": "white" if player.color else "black",
-        **player.recorded[-1],
-        "chosen": real_action(player.decisions[-1].action, player.color),
-        "played": played,
+        "player": "white" if session.color else "black",
+        **session.described(decision),
+        "chosen": real_action(decision.action, session.color),
+        "played": played(step),
         "truth": step.before.fen(),
-        **(_details(player) if details else {}),
+        **(_details(session) if details else {}),
     }
 
 
-def _details(player: PenumbraPlayer) -> dict[str, Any]:
+def played(step: Step) -> str:
+    """What was done, in real squares."""
+    match step.observation:
+        case Sensed(square):
+            return "no sense" if square is None else f"sense {square_name(view(square, step.color))}"
+        case Moved(requested):
+            return code_to_uci(view_code(requested, step.color))
+
+
+def _details(session: Session) -> dict[str, Any]:
     """`knowledge`: how likely the opponent, as the particles have it, holds each of our pieces to stand where.
 
     `planes`: those of one drawing of ℓ states, as 16 hexadecimal digits each, bit 0 the player's own a1.
     """
-    x, particles = player.situation, player.agent.belief.current.particles
-    drawn = Infostates.draw(x.states, 1, x.kind, player.settings.ell, x.context, 0)
+    particles = session.particles
     return {
-        "knowledge": {} if particles is None else shares(knowledge_marginals(particles), not player.color),
-        "planes": [f"{int(plane):016x}" for plane in drawn.synopsis()[0]],
+        "knowledge": {} if particles is None else shares(knowledge_marginals(particles), not session.color),
+        "planes": [f"{int(plane):016x}" for plane in session.infostates().synopsis()[0]],
     }

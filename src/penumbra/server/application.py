@@ -31,6 +31,7 @@ from penumbra.server.bot_client import BotClient, Failed
 from penumbra.server.connection import LATER, Allowance, Connection
 from penumbra.server.lobby import Lobby
 from penumbra.server.messages import Refusal, Strength, parse_analyse, parse_new_game
+from penumbra.server.practice import Practice
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ class ServerSettings:
     hosts: tuple[str, ...] = access.LOOPBACK  # names under which it may be reached; empty: any
     configuration: Configuration = field(default_factory=lambda: Configuration(ponder=False))
     game_memory: int = bots.GAME_MEMORY  # bytes that each Penumbra of a game may hold
+    puzzles: Path | None = None  # to practise with; None: those of the package
     secret: bool = False  # whether a game is played by the browser alone that made it
 
 
@@ -178,6 +180,7 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
         games.client.expect_job()
         return _lines(jobs.analyse(games.client, record, configuration, wish.turn, wish.player))
 
+    app.include_router(Practice(settings.puzzles).routes())
     if STATIC.is_dir():
         app.mount("/", StaticFiles(directory=STATIC, html=True))
     return app

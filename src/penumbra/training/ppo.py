@@ -219,7 +219,7 @@ class Learner:
         name = names[int(torch.randint(len(names), (), generator=self.random))]
         batch = anchors.draw(name, self.plan.batch // 2, None)
         heads = self.network.headset(name)(self.network.tower(network_input(batch.planes)))
-        (self.plan.anchoring * total(losses(heads, batch), self.plan.loss)).backward()  # type: ignore[no-untyped-call]
+        (self.plan.anchoring * total(losses(heads, batch, self.plan.loss), self.plan.loss)).backward()  # type: ignore[no-untyped-call]
 
     def steps_of(self, records: Sequence[GameRecord]) -> Steps:
         """What the learner did in generated games."""

@@ -12,9 +12,12 @@
     [loss]                 # the weight of each head
     policy = 1.0
     softmax = "all"        # the policy's probabilities are over all actions, not over the "legal" ones
+    engine = 0.3           # another head, for training alone, that learns the native engine's chance to win
+    mixing = 0.3           # λ: the value learns (1 - λ) result + λ engine's chance
 
     [examples]             # how games become examples
     cap = 5000
+    engine_states = 16     # of each set, of which the engine is asked
 
     [headsets.All]         # one table for each headset, in order
     players = "all"        # "all", "top" (the top third by rating) or a list of names; by default the headset's own
@@ -42,6 +45,7 @@ from penumbra.configs.reader import (
     Natural,
     NotNegative,
     OneOf,
+    Share,
     Unlimited,
     read,
     read_toml,
@@ -54,6 +58,7 @@ from penumbra.training.examples import ExampleSettings
 
 EVERYBODY, THE_BEST = "all", "top"
 Softmax = Literal["legal", "all"]
+EngineOf = Literal["set", "truth"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,15 @@ class LossWeights:
     soon: NotNegative = 0.2
     pieces: NotNegative = 0.1
     softmax: Softmax = "legal"  # the actions that share the policy's probability
+    engine: NotNegative = 0.0  # the head that learns the engine's chance to win; above 0 it is there
+    engine_of: EngineOf = "set"  # that chance: the mean over the states that the player holds possible, or in truth
+    mixing: Share = 0.0  # λ: of the engine's chance in what the value learns, beside the result
+    mixing_half: NotNegative = 0.0  # own steps before the last at which half of λ counts, later less; 0: always all
+    softening: Share = 0.0  # s: a result counts as ±(1 - s), so that the value learns to be less sure
+
+    @property
+    def need_engine(self) -> bool:
+        return self.engine > 0 or self.mixing > 0
 
     @property
     def need_auxiliary_heads(self) -> bool:
@@ -131,6 +145,8 @@ class Recipe:
         reads, made = self.architecture.synopsis, self.examples.synopsis
         if reads != made:
             raise ValueError(f"the network reads {reads} synopses, but the examples have {made} ones")
+        if self.loss.need_engine and not self.examples.engine_states:
+            raise ValueError("[loss] asks for the engine's chance to win; [examples] needs engine_states above 0")
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ export class Knowledge {
 
   /** Takes in one event; what it says in words. */
   learn(event: GameEvent): string {
-    const words = notice(event, this.own, this.turn === 0);
+    const words = notice(event, this.own, this.turn === 0 && this.color === "white");
     this.own = event.own;
     switch (event.type) {
       case "turn":
