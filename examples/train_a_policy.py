@@ -83,23 +83,23 @@ class Rollout:
         self.values = torch.zeros((settings.rollout + 1, settings.games))
         self.envs, self.settings = envs, settings
 
-    @torch.no_grad()
     def play(self, policy: Policy) -> list[bool]:
         """Plays on; of the games that end, whether they were won."""
         won: list[bool] = []
-        for t in range(self.settings.rollout):
-            self.seen[t] = torch.from_numpy(self.observation)
-            self.legal[t] = legal_of(self.infos["action_mask"])
-            log_policy, self.values[t] = policy(self.seen[t], self.legal[t])
-            self.chosen[t] = torch.multinomial(log_policy.exp(), 1)
-            self.before[t] = log_policy.gather(1, self.chosen[t])[:, 0]
-            actions = self.legal[t].gather(1, self.chosen[t])[:, 0].numpy()
-            self.observation, reward, terminated, truncated, self.infos = self.envs.step(actions)
-            ended = terminated | truncated
-            self.rewards[t], self.ends[t] = torch.from_numpy(reward), torch.from_numpy(ended)
-            won += (reward[ended] > 0).tolist()
-        last = torch.from_numpy(self.observation)
-        _, self.values[-1] = policy(last, legal_of(self.infos["action_mask"]))
+        with torch.no_grad():
+            for t in range(self.settings.rollout):
+                self.seen[t] = torch.from_numpy(self.observation)
+                self.legal[t] = legal_of(self.infos["action_mask"])
+                log_policy, self.values[t] = policy(self.seen[t], self.legal[t])
+                self.chosen[t] = torch.multinomial(log_policy.exp(), 1)
+                self.before[t] = log_policy.gather(1, self.chosen[t])[:, 0]
+                actions = self.legal[t].gather(1, self.chosen[t])[:, 0].numpy()
+                self.observation, reward, terminated, truncated, self.infos = self.envs.step(actions)
+                ended = terminated | truncated
+                self.rewards[t], self.ends[t] = torch.from_numpy(reward), torch.from_numpy(ended)
+                won += (reward[ended] > 0).tolist()
+            last = torch.from_numpy(self.observation)
+            _, self.values[-1] = policy(last, legal_of(self.infos["action_mask"]))
         return won
 
     def learn(self, policy: Policy, optimizer: torch.optim.Optimizer) -> None:

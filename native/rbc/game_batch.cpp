@@ -21,8 +21,8 @@ struct GameBatch::NumberedGame {
   }
 
   void act(Action action) {
-    actions.push_back(action);
     tracked.act(action);
+    actions.push_back(action);
   }
 
   // Plays these actions again from the start, each where it is legal.

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from penumbra.bench import env, states
+from penumbra.bench import analysis, env, states
 from penumbra.bench.report import Row, to_json
 from tests.support.processes import run_penumbra as run
 
@@ -37,6 +37,12 @@ def test_bench_states_measures_the_agreed_rows(monkeypatch: pytest.MonkeyPatch) 
     ]
     assert rows[0].peer == "python-chess"
     assert rows[-1].value <= 40  # bytes per state
+
+
+def test_bench_analysis_measures_queries_beside_the_bare_search() -> None:
+    (row,) = analysis.run(0.2)
+    assert (row.name, row.peer) == ("analysis.search", "bench search")
+    assert row.value > 0 and row.peer_value is not None and row.peer_value > 0
 
 
 def test_rows_become_json() -> None:

@@ -7,6 +7,7 @@ import { make } from "./elements";
 import type { Page } from "./page";
 import { playGame } from "./play/game";
 import { playSetup } from "./play/setup";
+import { practice } from "./practice";
 import { PROTOCOL, type About } from "./protocol";
 import { reviewChoice } from "./review/choose";
 import { embeddedReview, openFile, openStored } from "./review/open";
@@ -16,7 +17,7 @@ import { nextTheme, applyTheme } from "./theme";
 import { watchGame, watchSetup } from "./watch/watch";
 
 const main = make("main", { id: "main", tabindex: "-1" });
-const links = ["play", "watch", "review"].map((name) =>
+const links = ["play", "practice", "watch", "review"].map((name) =>
   make("a", { href: `#/${name}` }, name[0]!.toUpperCase() + name.slice(1)),
 );
 let page: Page | null = null;
@@ -88,7 +89,8 @@ async function route(about: About): Promise<void> {
     if (link.hash === `#/${kind}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  if (kind === "watch") show(first ? watchGame(first) : watchSetup(about), "Watch");
+  if (kind === "practice") show(practice(first), "Practice");
+  else if (kind === "watch") show(first ? watchGame(first) : watchSetup(about), "Watch");
   else if (kind === "review" && second) {
     const source = await openStored(first, second, Number(position));
     if (address === shown) show(reviewGame(source, about), "Review");

@@ -37,6 +37,7 @@ class Subject(StrEnum):
     EXAMPLES = "examples"
     NETWORK = "network"
     SEARCH = "search"
+    ANALYSIS = "analysis"
     INFERENCE_SERVER = "inference-server"
     TRAINING = "training"
     ARENA = "arena"

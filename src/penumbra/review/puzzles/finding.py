@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from penumbra.core import START_FEN, GameRecord
 from penumbra.rbc.observations import Moved
@@ -11,7 +12,7 @@ from penumbra.rbc.player_view import Event, PlayerView
 from penumbra.rbc.tracker import Follower
 from penumbra.rbc.walk import Step, walk
 from penumbra.review.puzzles.judging import left_by, sure_moves
-from penumbra.review.puzzles.kinds import Found, find, grade, names
+from penumbra.review.puzzles.kinds import Found, find, names
 from penumbra.review.puzzles.puzzle import Grade, Kind, Puzzle
 
 CAP = 4_000  # states: a player whose set grows beyond is not followed any more
@@ -36,8 +37,8 @@ class _Side:
                 self.follower = states = None
             if states is not None and observation is step.observation and step.turn >= FIRST_TURN:
                 for found in find(states, step.kind):
-                    puzzle = self._puzzle(found, step, states.fens())
-                    if has_an_end(puzzle):
+                    puzzle = with_an_end(self._puzzle(found, step, states.fens()))
+                    if puzzle is not None:
                         yield puzzle
             self.view.observe(observation, step.after)
             if self.follower is not None and not step.after.over:
@@ -47,7 +48,6 @@ class _Side:
         states = sorted(" ".join(fen.split()[:4]) for fen in fens)
         return Puzzle(
             found.kind,
-            grade(found.difficulty),
             found.difficulty,
             step.color,
             step.turn,
@@ -74,9 +74,18 @@ def puzzles_of(record: GameRecord) -> list[Puzzle]:
     return list(best.values())
 
 
-def has_an_end(puzzle: Puzzle) -> bool:
-    """Whether a move takes the king for certain after each right sense and what it showed, where one is asked for."""
-    return puzzle.kind != "sense" or all(sure_moves(left_by(puzzle, square)) for square in puzzle.solutions)
+def with_an_end(puzzle: Puzzle) -> Puzzle | None:
+    """A puzzle whose right senses show that a move takes the king for certain, where one is asked for.
+
+    If they did not in the game, another state is the true one of the puzzle, the first in which they do.
+    """
+    if puzzle.kind != "sense":
+        return puzzle
+    for truth in (puzzle.truth, *range(len(puzzle.states))):
+        other = replace(puzzle, truth=truth)
+        if all(sure_moves(left_by(other, square)) for square in other.solutions):
+            return other
+    return None
 
 
 def room_for(puzzles: Iterable[Puzzle], counts: Counter[Bucket], most: int | None) -> list[Puzzle]:

@@ -17,15 +17,17 @@ from penumbra.rbc.actions import SQUARE_NAMES, action_to_code, code_to_uci, mirr
 from penumbra.rbc.sense_partitions import boards
 from penumbra.review import counting
 from penumbra.review.counting import KING, QUEEN, Flags
-from penumbra.review.puzzles.puzzle import GRADES, Grade, Kind
+from penumbra.review.puzzles.puzzle import Kind
 from penumbra.review.words import count, move_words, several
 
 MOST_STATES = 300
 MOST_SOLUTIONS = 4
 MARGIN = 0.15  # of the states: how much better the best senses are than any other
-WORTHWHILE = 0.6  # of the states: in fewer, a sense does not tell, and no sense and move win
+WORTHWHILE = 0.6  # of the states: in fewer, a sense does not tell
+MOST_SENSES = 16  # that show enough for the move that takes the king
+WIN_MARGIN = 0.05  # of the states: how much more often such a sense wins than any other, and than none
+WORTH_WINNING = 0.4  # of the states: in fewer, a sense and a move do not win
 THREATENED = 0.3  # of the states: in fewer, a king is not said to be in danger
-EASY, MEDIUM = 3.0, 5.0  # bits: up to here
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,6 @@ def find(states: StateSet, step: int) -> list[Found]:
 def difficulty(states: int, tempting: int, solutions: int) -> float:
     """Bits: half the log₂ of the states, and the log₂ of how many answers work in some state for each that is right."""
     return round(math.log2(states) / 2 + math.log2(max(tempting, solutions) / solutions), 2)
-
-
-def grade(bits: float) -> Grade:
-    return GRADES[(bits > EASY) + (bits > MEDIUM)]
 
 
 def names(found: Found, owner: bool) -> list[str]:
@@ -115,18 +113,16 @@ def _sense_and_move(states: StateSet) -> Found | None:
     moves = counting.listed_moves(states)
     takes = counting.takes_king(states, moves)
     blind, most = int(takes.sum(axis=0).max()), len(states)
-    if takes.any(axis=1).sum() < WORTHWHILE * most or blind >= (1 - MARGIN) * most:
+    if takes.any(axis=1).sum() < max(WORTH_WINNING * most, blind + WIN_MARGIN * most):
         return None
     groups = counting.all_groups(states)
     wins = [counting.best_moves(takes, parted) for parted in groups]
     solutions, best, second = counting.best_of(wins)
-    if not _clear(solutions, best, second, most) or best < blind + MARGIN * most:
+    if len(solutions) > MOST_SENSES or best < WORTH_WINNING * most or best < max(blind, second) + WIN_MARGIN * most:
         return None
-    pictures = int(groups[solutions[0]].max()) + 1
     reason = (
-        f"A sense at {_squares(solutions, states.owner)} parts the {count(most, 'state')} into "
-        f"{count(pictures, 'group')}; with the best move for each the king is taken in {_of(best, most)}. "
-        f"The next best sense makes that {second}, and no sense {blind}."
+        f"After a sense at {_squares(solutions, states.owner)} the best move takes the king in {_of(best, most)}, "
+        f"chosen by what was seen; after the next best sense it does in {second}, and without a sense in {blind}."
     )
     return Found("sense", solutions, difficulty(most, sum(n > blind for n in wins), len(solutions)), reason)
 

@@ -23,6 +23,14 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 GRADES: tuple[Grade, ...] = get_args(Grade)
 SENSES: frozenset[Kind] = frozenset({"sense", "queen", "king"})  # whose answer is, or begins with, a sense
 
+# Bits up to which a puzzle is easy, and medium: about a third of those found in real games each.
+EASIER: dict[Kind, tuple[float, float]] = {
+    "take": (1.5, 2.5),
+    "sense": (3.0, 5.0),
+    "queen": (3.5, 5.0),
+    "king": (4.0, 6.0),
+    "save": (3.0, 4.5),
+}
 QUESTIONS: dict[Kind, str] = {
     "take": "A move takes the king for certain. Find it.",
     "sense": "One sense, and then one move, takes the king. Where do you sense?",
@@ -41,8 +49,7 @@ class Puzzle:
     """One question. `solutions` are all answers that are as good as the best, senses or moves."""
 
     kind: Kind
-    grade: Grade
-    difficulty: float  # bits, see grading
+    difficulty: float  # bits, as `kinds.difficulty` has it
     color: bool  # of the player, True for White
     turn: int  # of the game, from 1
     states: tuple[str, ...]  # all that the player holds possible, the whole set
@@ -56,6 +63,11 @@ class Puzzle:
         """Twelve letters that stand for the question."""
         text = json.dumps([self.kind, self.color, *self.states])
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @property
+    def grade(self) -> Grade:
+        easy, medium = EASIER[self.kind]
+        return GRADES[(self.difficulty > easy) + (self.difficulty > medium)]
 
     @property
     def fens(self) -> list[str]:
@@ -76,8 +88,8 @@ def puzzle_of(data: Any) -> Puzzle:
     puzzle = Puzzle(
         **data | {name: tuple(data[name]) for name in ("states", "remembered", "solutions")},
     )
-    if puzzle.kind not in KINDS or puzzle.grade not in GRADES:
-        raise ValueError(f"there is no kind {puzzle.kind!r} or no grade {puzzle.grade!r}")
+    if puzzle.kind not in KINDS:
+        raise ValueError(f"there is no kind {puzzle.kind!r}")
     if not 0 <= puzzle.truth < len(puzzle.states) or not puzzle.solutions:
         raise ValueError("it has no truth or no solution")
     return puzzle
