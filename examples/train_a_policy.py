@@ -1,6 +1,6 @@
 """Trains a policy against Random on the vector environment, in minutes on a CPU, and says how often it then wins.
 
-    python examples/train_a_policy.py --steps 1000000 --picture curve.png
+    python examples/train_a_policy.py --steps 200000
 
 Proximal policy optimisation (Schulman et al., 2017) of a small convolutional network on binary synopses. All that
 it learns from is 1 for a won game and -1 for a lost one.
@@ -26,7 +26,7 @@ MOST = 256  # legal actions
 
 @dataclass(frozen=True)
 class Settings:
-    steps: int = 1_000_000  # of the learner, in all games together
+    steps: int = 200_000  # of the learner, in all games together
     games: int = 128  # at once
     rollout: int = 64  # steps of each game between two rounds of learning
     passes: int = 2  # over the steps of a round
@@ -70,55 +70,74 @@ def legal_of(mask: NDArray[np.int8]) -> Tensor:
     return torch.from_numpy(legal)
 
 
-def train(settings: Settings) -> tuple[Policy, list[tuple[int, float, float]]]:
-    """The policy, and (steps so far, share of the last games that it won, seconds) after each round."""
-    torch.manual_seed(settings.seed)
-    envs = RBCVectorEnv(settings.games, "binary", "random", autoreset_mode=AutoresetMode.SAME_STEP)
-    planes = envs.single_observation_space.shape
-    assert planes is not None
-    policy = Policy(planes[0])
-    optimizer = torch.optim.Adam(policy.parameters(), settings.rate)
-    shape = (settings.rollout, settings.games)
-    seen = torch.zeros((*shape, *planes), dtype=torch.uint8)
-    legal = torch.zeros((*shape, MOST), dtype=torch.int16)
-    chosen = torch.zeros(shape, dtype=torch.int64)  # its place among the legal actions
-    before, values = torch.zeros(shape), torch.zeros((settings.rollout + 1, settings.games))
-    rewards, ends = torch.zeros(shape), torch.zeros(shape)
-    observation, infos = envs.reset(seed=settings.seed)
-    won: list[bool] = []
-    curve, began = [], time.monotonic()
-    for done in range(max(1, settings.steps // (settings.rollout * settings.games))):
+class Rollout:
+    """Steps of all games between two rounds of learning, [T, games, …]."""
+
+    def __init__(self, envs: RBCVectorEnv, settings: Settings) -> None:
+        shape = (settings.rollout, settings.games)
+        self.observation, self.infos = envs.reset(seed=settings.seed)
+        self.seen = torch.zeros((*shape, *self.observation.shape[1:]), dtype=torch.uint8)
+        self.legal = torch.zeros((*shape, MOST), dtype=torch.int16)
+        self.chosen = torch.zeros((*shape, 1), dtype=torch.int64)  # its place among the legal actions
+        self.before, self.rewards, self.ends = torch.zeros(shape), torch.zeros(shape), torch.zeros(shape)
+        self.values = torch.zeros((settings.rollout + 1, settings.games))
+        self.envs, self.settings = envs, settings
+
+    def play(self, policy: Policy) -> list[bool]:
+        """Plays on; of the games that end, whether they were won."""
+        won: list[bool] = []
         with torch.no_grad():
-            for t in range(settings.rollout):
-                seen[t], legal[t] = torch.from_numpy(observation), legal_of(infos["action_mask"])
-                log_policy, values[t] = policy(seen[t], legal[t])
-                chosen[t] = torch.multinomial(log_policy.exp(), 1)[:, 0]
-                before[t] = log_policy.gather(1, chosen[t][:, None])[:, 0]
-                actions = legal[t].gather(1, chosen[t][:, None])[:, 0]
-                observation, reward, terminated, truncated, infos = envs.step(actions.numpy())
+            for t in range(self.settings.rollout):
+                self.seen[t] = torch.from_numpy(self.observation)
+                self.legal[t] = legal_of(self.infos["action_mask"])
+                log_policy, self.values[t] = policy(self.seen[t], self.legal[t])
+                self.chosen[t] = torch.multinomial(log_policy.exp(), 1)
+                self.before[t] = log_policy.gather(1, self.chosen[t])[:, 0]
+                actions = self.legal[t].gather(1, self.chosen[t])[:, 0].numpy()
+                self.observation, reward, terminated, truncated, self.infos = self.envs.step(actions)
                 ended = terminated | truncated
-                rewards[t], ends[t] = torch.from_numpy(reward), torch.from_numpy(ended)
+                self.rewards[t], self.ends[t] = torch.from_numpy(reward), torch.from_numpy(ended)
                 won += (reward[ended] > 0).tolist()
-            _, values[-1] = policy(torch.from_numpy(observation), legal_of(infos["action_mask"]))
-        gain = advantages(rewards, ends, values, settings)
-        target = gain + values[:-1]
-        gain = (gain - gain.mean()) / (gain.std() + 1e-8)
-        for _ in range(settings.passes):
-            for rows in torch.randperm(gain.numel()).split(settings.batch):
-                log_policy, value = policy(seen.flatten(0, 1)[rows], legal.flatten(0, 1)[rows])
-                ratio = (log_policy.gather(1, chosen.flatten()[rows][:, None])[:, 0] - before.flatten()[rows]).exp()
-                better = gain.flatten()[rows]
-                clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
-                entropy = -(log_policy.exp() * log_policy).sum(1).mean()
-                loss = -torch.minimum(ratio * better, clipped * better).mean() - settings.entropy * entropy
-                loss = loss + 0.5 * F.mse_loss(value, target.flatten()[rows])
+            last = torch.from_numpy(self.observation)
+            _, self.values[-1] = policy(last, legal_of(self.infos["action_mask"]))
+        return won
+
+    def learn(self, policy: Policy, optimizer: torch.optim.Optimizer) -> None:
+        """Makes what turned out better than expected likelier."""
+        gain = advantages(self.rewards, self.ends, self.values, self.settings)
+        target = (gain + self.values[:-1]).flatten()
+        gain = ((gain - gain.mean()) / (gain.std() + 1e-8)).flatten()
+        seen, legal, chosen = (each.flatten(0, 1) for each in (self.seen, self.legal, self.chosen))
+        clip = self.settings.clip
+        for _ in range(self.settings.passes):
+            for rows in torch.randperm(len(gain)).split(self.settings.batch):
+                log_policy, value = policy(seen[rows], legal[rows])
+                ratio = (log_policy.gather(1, chosen[rows])[:, 0] - self.before.flatten()[rows]).exp()
+                surrogate = torch.minimum(ratio * gain[rows], ratio.clamp(1 - clip, 1 + clip) * gain[rows])
+                entropy = -(log_policy.exp() * log_policy).sum(1)
+                loss = -(surrogate + self.settings.entropy * entropy).mean()
+                loss = loss + 0.5 * F.mse_loss(value, target[rows])
                 optimizer.zero_grad()
                 loss.backward()
                 nn.utils.clip_grad_norm_(policy.parameters(), 0.5)
                 optimizer.step()
-        recent = float(np.mean(won[-300:])) if won else 0.0
-        curve.append(((done + 1) * gain.numel(), recent, time.monotonic() - began))
-        print(f"{curve[-1][0]:>9,} steps, {curve[-1][2]:4.0f} s: {recent:.0%} of the last games won", flush=True)
+
+
+def train(settings: Settings) -> tuple[Policy, list[tuple[int, float, float]]]:
+    """The policy, and after each round: steps so far, share of the last 300 games won, seconds of processor."""
+    torch.manual_seed(settings.seed)
+    envs = RBCVectorEnv(settings.games, "binary", "random", autoreset_mode=AutoresetMode.SAME_STEP)
+    rollout = Rollout(envs, settings)
+    policy = Policy(rollout.seen.shape[2])
+    optimizer = torch.optim.Adam(policy.parameters(), settings.rate)
+    won: list[bool] = []
+    curve, began = [], time.process_time()
+    size = settings.rollout * settings.games
+    for steps in range(size, max(size, settings.steps) + 1, size):
+        won += rollout.play(policy)
+        rollout.learn(policy, optimizer)
+        curve.append((steps, float(np.mean(won[-300:] or [False])), time.process_time() - began))
+        print("{:>9,} steps, {:.0%} of the last games won, {:.0f} s of processor".format(*curve[-1]), flush=True)
     return policy, curve
 
 
@@ -151,18 +170,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=Settings.steps)
     parser.add_argument("--seed", type=int, default=Settings.seed)
-    parser.add_argument("--picture", help="draw the curve into this file")
     given = parser.parse_args()
-    policy, curve = train(Settings(steps=given.steps, seed=given.seed))
+    policy, _ = train(Settings(steps=given.steps, seed=given.seed))
     print(f"{share_won(policy, 1000):.1%} of 1,000 games against Random won")
-    if given.picture:
-        import matplotlib.pyplot as plt
-
-        steps, shares, _ = zip(*curve, strict=True)
-        plt.plot(steps, shares)
-        plt.xlabel("steps")
-        plt.ylabel("share of the last 300 games won")
-        plt.savefig(given.picture, dpi=100)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,10 @@
 docs/environments.md describes them. Opponents and observations are here too; training on them is not.
 """
 
-from importlib.util import find_spec
+from penumbra.extras import ExtraMissing, is_installed
 
-if find_spec("pettingzoo") is None or find_spec("gymnasium") is None:
-    raise ImportError("environments need PettingZoo and Gymnasium: pip install 'penumbra[env]'")
+if not is_installed("pettingzoo"):  # which brings gymnasium
+    raise ExtraMissing("penumbra.env", "pettingzoo")
 
 import gymnasium
 
