@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -25,6 +25,7 @@ from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.player_view import PROTOCOL
 from penumbra.rbc.synopsis import PLANES
+from penumbra.review.ending import explain
 from penumbra.server import access, bots, jobs
 from penumbra.server.answers import HANDLERS, Guard, as_json, body_of
 from penumbra.server.bot_client import BotClient, Failed
@@ -111,8 +112,13 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
         if not new_games.take():
             raise Refusal("too many", "too many new games at once; try again in a moment", 429)
         secret = access.new_secret() if settings.secret else None
-        game = await games.create(wish, None if secret is None else access.digest(secret))
+        person = request.cookies.get(access.PERSON_COOKIE)
+        if access.owner(person) is None:
+            person = access.new_secret()
+        game = await games.create(wish, None if secret is None else access.digest(secret), access.owner(person))
         response = as_json({"game": game.setup.id})
+        if game.setup.person is not None:
+            remember_person(request, response, str(person))
         if secret is not None:
             response.set_cookie(
                 access.COOKIE,
@@ -124,6 +130,51 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
                 samesite="strict",
             )
         return response
+
+    def remember_person(request: Request, response: Response, person: str) -> None:
+        """Each game lets the cookie live on."""
+        response.set_cookie(
+            access.PERSON_COOKIE,
+            person,
+            max_age=access.PERSON_SECONDS,
+            path="/api",
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+
+    def owner_of(request: Request) -> str | None:
+        return access.owner(request.cookies.get(access.PERSON_COOKIE))
+
+    @app.get("/api/history")
+    async def history_of_person(request: Request) -> dict[str, Any]:
+        owner = owner_of(request)
+        listed = [] if owner is None else await asyncio.to_thread(games.history, owner)
+        return {"games": listed, "days": access.PERSON_SECONDS // 86_400}
+
+    @app.delete("/api/history")
+    async def forget_person(request: Request) -> Response:
+        """Everything that is known of whoever shows this cookie, the cookie included."""
+        owner = owner_of(request)
+        deleted = 0 if owner is None else games.delete(owner, games.histories.games(owner))
+        response = as_json({"deleted": deleted})
+        response.delete_cookie(access.PERSON_COOKIE, path="/api")
+        return response
+
+    @app.delete("/api/games/{game_id}")
+    async def forget_game(request: Request, game_id: str) -> Response:
+        owner = owner_of(request)
+        if owner is None or not games.delete(owner, [game_id]):
+            raise Refusal("unknown game", "there is no such game in your history", 404)
+        return as_json({"deleted": 1})
+
+    @app.get("/api/games/{game_id}/ending")
+    async def ending(game_id: str) -> dict[str, Any]:
+        """How a game ended, as the person who played it is told; as White is, where two programs played."""
+        record, person = games.record(game_id), games.person(game_id)
+        async for facts in games.client.stream(_ending, record.to_bytes(), person is not False):
+            return dict(facts)
+        raise Failed("nothing came")
 
     @app.get("/api/games")
     async def finished() -> list[dict[str, Any]]:
@@ -181,6 +232,11 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     if STATIC.is_dir():
         app.mount("/", StaticFiles(directory=STATIC, html=True))
     return app
+
+
+def _ending(data: bytes, color: bool) -> Iterator[dict[str, Any]]:
+    """In the bot process: the player's sets of states are followed through the whole game."""
+    yield explain(data, color)
 
 
 async def _game_file(record: GameRecord) -> Response:

@@ -76,6 +76,13 @@ class Assist(_Checked):
     on: bool
 
 
+class Hint(_Checked):
+    """Ask for advice about the step that comes next."""
+
+    type: Literal["hint"]
+    step: Number
+
+
 class Pace(_Checked):
     """How a watched game goes on: by itself with a pause after each step, or only step by step."""
 
@@ -90,7 +97,7 @@ class Step(_Checked):
     type: Literal["step"]
 
 
-Message = Sense | Move | Resign | Assist | Pace | Step
+Message = Sense | Move | Resign | Assist | Hint | Pace | Step
 _MESSAGE: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="type")])
 
 
