@@ -26,12 +26,12 @@ from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.player_view import PROTOCOL
 from penumbra.rbc.synopsis import PLANES
 from penumbra.review.ending import explain
-from penumbra.server import access, bots, jobs
+from penumbra.server import access, bots, jobs, lessons
 from penumbra.server.answers import HANDLERS, Guard, as_json, body_of
 from penumbra.server.bot_client import BotClient, Failed
 from penumbra.server.connection import LATER, Allowance, Connection
 from penumbra.server.lobby import Lobby
-from penumbra.server.messages import Refusal, Strength, parse_analyse, parse_new_game
+from penumbra.server.messages import Refusal, Strength, parse_analyse, parse_lesson, parse_new_game
 
 log = logging.getLogger(__name__)
 
@@ -204,6 +204,14 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     async def nowhere(socket: WebSocket, path: str) -> None:
         await socket.accept()
         await socket.close(NO_GAME, "there is no such socket")
+
+    @app.get("/api/lessons")
+    async def all_lessons() -> list[dict[str, Any]]:
+        return lessons.listed()
+
+    @app.post("/api/lessons/{number}")
+    async def lesson(request: Request, number: Annotated[int, InPath(ge=1, le=100)]) -> dict[str, Any]:
+        return lessons.play(number, parse_lesson(await body_of(request, LARGEST_WISH)))
 
     @app.get("/api/archive")
     async def archived(before: Annotated[int | None, Query(ge=0, lt=2**63)] = None) -> list[dict[str, Any]]:

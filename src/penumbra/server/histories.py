@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 
 from penumbra.rbc.player_view import color_name
 from penumbra.server.game_log import SideSetup, Story
-from penumbra.whole_files import write_text
+from penumbra.whole_files import append_lines, read_lines, write_text
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ class Histories:
     def games(self, owner: str) -> list[str]:
         """The ids of a person's games, the oldest first."""
         try:
-            return self._path(owner).read_text().split()[-MOST:]
+            return read_lines(self._path(owner))[-MOST:]
         except OSError:
             return []
 
@@ -42,11 +41,9 @@ class Histories:
         """One more game. Where it cannot be written, the game is played and is missing from the history."""
         try:
             self._folder.mkdir(0o700, parents=True, exist_ok=True)
-            file = os.open(self._path(owner), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            with os.fdopen(file, "wb") as history:
-                history.write(f"{game_id}\n".encode())
+            append_lines(self._path(owner), f"{game_id}\n")
         except OSError as error:
-            log.warning("a game is missing from its history: %s", error.strerror or error)
+            log.warning("a game is missing from its history: %s", error)
 
     def remove(self, owner: str, game_ids: Sequence[str]) -> None:
         """Those games are listed no more; without games nothing is kept of a person."""

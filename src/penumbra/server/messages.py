@@ -159,6 +159,16 @@ class NewWatch(_Checked):
     seconds: Annotated[float, Field(ge=0, le=60, strict=False)] = 0.5
 
 
+LessonAction = Annotated[Sense | Move, Field(discriminator="type")]  # as in a game
+
+
+class LessonWish(_Checked):
+    """What has been done in a task of a lesson so far."""
+
+    task: Annotated[int, Field(ge=0, lt=100)]
+    actions: Annotated[list[LessonAction], Field(max_length=20)]
+
+
 class Analyse(_Checked):
     """What Penumbra makes of a turn, or of every turn, of a game."""
 
@@ -179,6 +189,7 @@ class Analyse(_Checked):
 NewGame = NewPlay | NewWatch
 _NEW_GAME: TypeAdapter[NewGame] = TypeAdapter(Annotated[NewGame, Field(discriminator="mode")])
 _ANALYSE = TypeAdapter(Analyse)
+_LESSON = TypeAdapter(LessonWish)
 
 
 def parse_new_game(body: bytes) -> NewGame:
@@ -191,6 +202,13 @@ def parse_new_game(body: bytes) -> NewGame:
 def parse_analyse(body: bytes) -> Analyse:
     try:
         return _ANALYSE.validate_json(body)
+    except ValidationError as error:
+        raise Refusal("malformed", _first_fault(error, tags=0)) from None
+
+
+def parse_lesson(body: bytes) -> LessonWish:
+    try:
+        return _LESSON.validate_json(body)
     except ValidationError as error:
         raise Refusal("malformed", _first_fault(error, tags=0)) from None
 
