@@ -20,6 +20,7 @@ from typing import Any
 
 from penumbra.arena.pool import out_of_reach_of_interrupts
 from penumbra.players.penumbra.configuration import Configuration
+from penumbra.server.adviser import AdviserSpec
 from penumbra.server.bot_process import AssistantSpec, BotSpec, run
 from penumbra.server.memory import resident
 from penumbra.server.messages import Refusal
@@ -55,7 +56,7 @@ class BotClient:
         if self._pipe is None:
             self._start()
 
-    async def open(self, key: str, spec: BotSpec | AssistantSpec) -> None:
+    async def open(self, key: str, spec: BotSpec | AssistantSpec | AdviserSpec) -> None:
         """Makes a bot or an assistant, in place of any other under that key."""
         await self._request("open", key, spec)
 

@@ -27,6 +27,7 @@ from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.player import Player, tell
 from penumbra.rbc.observations import Observation
+from penumbra.server.adviser import AdviserSpec
 from penumbra.server.assistance import Assistant
 from penumbra.server.memory import return_freed
 
@@ -140,7 +141,7 @@ class BotProcess:
                 else:
                     self._queue(arguments[0], partial(self._answer, number, getattr(self, what), *arguments))
 
-    def open(self, key: str, spec: BotSpec | AssistantSpec) -> None:
+    def open(self, key: str, spec: BotSpec | AssistantSpec | AdviserSpec) -> None:
         self.close(key)
         self._held[key] = spec.open()
 
