@@ -100,7 +100,7 @@ def test_an_exported_graded_network_plays_by_every_evaluator(tmp_path: Path) -> 
     whole = OnnxEvaluator(kept, threads=1)
     ranges = ranges_of(kept)
     assert ranges is not None
-    rounded = [OnnxEvaluator(kept, threads=1, ranges=ranges)]
+    rounded: list[OnnxEvaluator | int8_evaluator.Int8Evaluator] = [OnnxEvaluator(kept, threads=1, ranges=ranges)]
     if int8_evaluator.is_possible(kept):
         heads = {"policy": "Top", "value": "All", "opponent": "Top"}
         rounded.append(int8_evaluator.Int8Evaluator(kept, **heads, threads=1, ranges=ranges))
