@@ -34,6 +34,8 @@ CONTENTS: dict[str, dict[str, str | None]] = {  # pages by caption, with a short
     "Use": {
         "arena": None,
         "api": None,
+        "protocol": None,
+        "environments": None,
         "generated/reference/index": None,
         "generated/commands/index": None,
     },

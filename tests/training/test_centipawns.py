@@ -55,7 +55,7 @@ def test_frozen_positions_are_of_different_games_and_both_colours() -> None:
 def test_every_score_is_of_a_legal_action_and_the_best_one_loses_nothing() -> None:
     for one in FROZEN:
         board = chess.Board(one.states[0])
-        words = {move.uci() for move in board.legal_moves}
+        words = {move.uci() for move in (*board.legal_moves, *forbidden_castlings(board))}
         assert set(one.scores) == (words if board.is_check() else {*words, "pass"})
         legal = set(legal_actions(one.situation()).tolist())
         actions = {word: action(one, word) for word in one.scores}
