@@ -1,6 +1,8 @@
 // The search for single states.
 #include "rbc/engine.h"
 
+#include "rbc/evaluation.h"
+
 #include "bindings/core.h"
 
 namespace penumbra {
@@ -26,6 +28,13 @@ void bind_engine(nb::module_& m) {
         return evaluate(world.sides[world.turn], world.sides[!world.turn]);
       },
       "fen"_a, "Hundredths of a pawn for the player to move, without search.");
+  m.def(
+      "engine_evaluate_fitted",
+      [](const std::string& fen) {
+        const World world = parse_fen(fen);
+        return evaluate_fitted(world.sides[world.turn], world.sides[!world.turn]);
+      },
+      "fen"_a, "The same by the fitted weights, as a search with a margin does.");
   m.def(
       "engine_scores",
       [](const StateSet& set, const Column<std::int32_t>& actions, int depth, std::int64_t nodes, int margin) {

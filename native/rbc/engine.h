@@ -17,11 +17,13 @@ constexpr int kKingTaken = 30000;  // less one for every ply until the capture
 struct EngineLimits {
   int depth = 2;               // plies before quiescence
   std::int64_t nodes = 20000;  // of one state, all its moves together; past it only captures of the king are looked for
-  // Above 0: a deeper, selective search, which finds of moves this much worse than the best only a bound from above.
+  // Above 0: a deeper, selective search by the fitted evaluation, which finds of moves this much worse than the best
+  // only a bound from above.
   int margin = 0;
 };
 
-// Material, placement, mobility and danger to the kings, for the player to move; no search.
+// Material, placement, mobility and danger to the kings, for the player to move; no search. What the built-in opponents
+// know; `evaluate_fitted` knows more.
 int evaluate(const Side& mover, const Side& other);
 
 // The value of a state by search.

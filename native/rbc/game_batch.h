@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "rbc/game.h"
-#include "rbc/state_set.h"
-#include "rbc/synopsis.h"
+#include "rbc/tracked_game.h"
 
 namespace penumbra {
 
@@ -63,13 +61,15 @@ class GameBatch {
   std::vector<std::pair<std::int64_t, GameRecord>> take_finished();
 
  private:
-  class TrackedGame;
+  struct NumberedGame;
 
+  std::unique_ptr<NumberedGame> next_game();
   void observe();
 
   GameBatchSettings settings_;
+  TrackingSettings tracking_;
   std::int64_t begun_ = 0;
-  std::vector<std::unique_ptr<TrackedGame>> running_;
+  std::vector<std::unique_ptr<NumberedGame>> running_;
   std::vector<std::uint64_t> synopses_;
   LegalActions legal_;
   std::vector<std::pair<std::int64_t, GameRecord>> finished_;

@@ -27,7 +27,7 @@ PLANS = {"All": Plan("all", multiplicity=1)}
 
 def recipe_with(loss: LossWeights, steps: int = 1) -> Recipe:
     network = Architecture(8, 1, ("All",))
-    given = Training(optimizer="adamw", learning_rate=0.003, batch=64, steps=steps)
+    given = Training(optimizer="adamw", learning_rate=0.006, batch=32, steps=steps)
     recipe = Recipe(network, PLANS, given)
     return replace(recipe, loss=loss, examples=replace(recipe.examples, cap=200, multiplicity=1, engine_states=4))
 
@@ -95,7 +95,7 @@ def test_rows_keep_what_the_engine_said(table: Table) -> None:
 
 def test_a_mixed_value_learns_the_mixture(table: Table) -> None:
     """With all of the share the value comes to say what the engine does, whoever won."""
-    trainer = Trainer(recipe_with(LossWeights(policy=0, soon=0, pieces=0, mixing=1.0), steps=300), "cpu")
+    trainer = Trainer(recipe_with(LossWeights(policy=0, soon=0, pieces=0, mixing=1.0), steps=100), "cpu")
     trainer.train(table, lambda entry: None, 100)
     batch = table.take(torch.arange(400))
     assert batch.engine is not None
@@ -103,11 +103,11 @@ def test_a_mixed_value_learns_the_mixture(table: Table) -> None:
     with torch.no_grad():
         said = trainer.heads(batch, "All", stop_gradient=True).value
     of_engine, of_results = ((said - t).square().mean() for t in (2 * batch.engine[:, 0] - 1, batch.outcome))
-    assert of_engine < 0.3 * of_results
+    assert of_engine < 0.4 * of_results
 
 
 def test_the_engine_head_learns_the_engine_and_leaves_play_alone(table: Table, tmp_path: Path) -> None:
-    recipe = recipe_with(LossWeights(engine=1.0), steps=120)
+    recipe = recipe_with(LossWeights(policy=0.1, value=0.1, engine=1.0), steps=80)
     trainer = Trainer(recipe, "cpu")
     batch = table.take(torch.arange(400))
 
@@ -116,8 +116,9 @@ def test_the_engine_head_learns_the_engine_and_leaves_play_alone(table: Table, t
             return float(losses(trainer.heads(batch, "All", stop_gradient=True), batch, recipe.loss)["engine"])
 
     before = error()
-    trainer.train(table, lambda entry: None, 60)
-    assert error() < 0.7 * before
+    trainer.train(table, lambda entry: None, 40)
+    trainer.recalibrate(table, 20)
+    assert error() < 0.8 * before
     weights.save(to_weights(trainer.network), tmp_path / "whole.safetensors")
     whole = weights.load(tmp_path / "whole.safetensors")
     assert whole.has_engine_heads and whole.has_auxiliary_heads

@@ -24,6 +24,7 @@ from penumbra.commands import (
     improve,
     infer,
     match,
+    new_bot,
     planes,
     players,
     puzzles,
@@ -90,6 +91,7 @@ _add(
 )
 _add(
     "Compete",
+    (new_bot.new_bot, new_bot.EXAMPLES),
     (match.match, match.EXAMPLES),
     (tournament.tournament, tournament.EXAMPLES),
     (rate.rate, rate.EXAMPLES),

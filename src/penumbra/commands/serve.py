@@ -13,6 +13,7 @@ from penumbra.commands.options import Config, examples
 EXAMPLES = examples(
     "penumbra serve",
     "penumbra serve --port 9000 --ponder",
+    "penumbra serve --bot my_bot.py",
     "penumbra serve --public --host 0.0.0.0 --name chess.example.org",
 )
 
@@ -42,6 +43,10 @@ def serve(
     ] = False,
     active_games: Annotated[int, typer.Option(min=1, help="How many games can be in memory at the same time.")] = 64,
     game_memory: Annotated[int, typer.Option(min=8, help="Megabytes that Penumbra may use in each game.")] = 128,
+    bot: Annotated[
+        list[Path] | None,
+        typer.Option(help="A file with a reconchess player of your own, to play and watch; may be repeated."),
+    ] = None,
     name: Annotated[
         list[str] | None, typer.Option(help="A host name under which the server may be reached; may be repeated.")
     ] = None,
@@ -50,7 +55,9 @@ def serve(
     import dataclasses
     import os
 
+    from penumbra.arena.entrants import entrant
     from penumbra.games.archive import Archive
+    from penumbra.players import registry
     from penumbra.players.penumbra.configuration import from_environment, from_file
     from penumbra.server.access import LOOPBACK
     from penumbra.server.application import ServerSettings
@@ -63,11 +70,15 @@ def serve(
 
     if archive is not None:
         Archive.open(archive).close()
+    own_players = {}
+    for path in bot or ():
+        title = entrant(str(path)).title or path.stem
+        registry.add_file(path, title)
+        own_players[str(path.resolve())] = title
     base = from_file(config) if config is not None else from_environment(os.environ)
     configuration = dataclasses.replace(base, ponder=ponder)
     hosts = (*LOOPBACK, *(word.lower() for word in name or ())) if not is_public(host) or name else ()
     folder = data or games_folder()
-    settings = ServerSettings(
-        folder, archive, active_games, hosts, configuration, game_memory * 1_000_000, puzzles, public
-    )
+    memory = game_memory * 1_000_000
+    settings = ServerSettings(folder, archive, active_games, hosts, configuration, memory, puzzles, own_players, public)
     run(settings, host, port)

@@ -94,6 +94,7 @@ class Session:
         to_move: bool = False,
         opponent: str = "",
         evaluator: Evaluator | None = None,
+        wrap: Callable[[Evaluator], Evaluator] = lambda evaluator: evaluator,
         **changes: Any,
     ) -> Session:
         """A session without a history, in which these positions are possible, the same player to act in all of them.
@@ -101,7 +102,7 @@ class Session:
         `to_move`: this turn's sense is over. As nothing says what the opponent knows, it is taken to know the position.
         """
         session = cls.__new__(cls)
-        session._set_up(configuration, opponent, evaluator, lambda each: each, changes)
+        session._set_up(configuration, opponent, evaluator, wrap, changes)
         states = StateSet.from_fens(list(fens), color)
         if to_move and states.turn != color:
             raise OutOfTurn("in these positions it is the opponent's turn: there is no move to decide on")

@@ -5,7 +5,7 @@ The game is walked with one player's observations; at the steps asked for, the p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from penumbra.players.session import Session
 from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
 from penumbra.rbc.marginals import shares
 from penumbra.rbc.observations import Moved, Sensed
-from penumbra.rbc.walk import Step, walk
+from penumbra.rbc.walk import walk
 
 SECONDS = 1.0  # for each step, where nothing else was asked for
 COLORS = {"white": True, "black": False}
@@ -87,34 +87,48 @@ def _decisions(
     record: GameRecord, configuration: Configuration, turn: int | None, colors: list[bool], details: bool
 ) -> Iterator[dict[str, Any]]:
     """The game walked with a session beside each player that was asked for."""
-    names = {True: record.black_name, False: record.white_name}
-    fen = record.start_fen or START_FEN
-    sessions = {color: Session(color, fen, configuration, opponent=names[color]) for color in colors}
+    sessions = {color: session_of(record, color, configuration) for color in colors}
+    return decisions(record, sessions, None if turn is None else (turn, turn), details)
+
+
+def session_of(record: GameRecord, color: bool, configuration: Configuration, **options: Any) -> Session:
+    """A session at the start of a game, for one of its players."""
+    opponent = record.black_name if color else record.white_name
+    return Session(color, record.start_fen or START_FEN, configuration, opponent=opponent, **options)
+
+
+def decisions(
+    record: GameRecord, sessions: Mapping[bool, Session], turns: tuple[int, int] | None, details: bool
+) -> Iterator[dict[str, Any]]:
+    """The game walked with these sessions, and a decision for each of their steps within the first and last turn."""
     for step in walk(record):
-        if turn is not None and step.turn > turn:
+        if turns is not None and step.turn > turns[1]:
             return
         if step.color not in sessions:
             continue
         session = sessions[step.color]
         for observation in step.told:
-            if turn in (None, step.turn) and observation is step.observation:
-                yield decision_at(session, step, details)
+            if (turns is None or step.turn >= turns[0]) and observation is step.observation:
+                decision = decision_of(session, details)
+                yield decision | compared(decision, step.observation, step.color) | {"truth": step.before.fen()}
             session.observe(observation)
 
 
-def decision_at(session: Session, step: Step, details: bool = False) -> dict[str, Any]:
-    """What the player would do instead of this step."""
+def decision_of(session: Session, details: bool = False) -> dict[str, Any]:
+    """What Penumbra would do now."""
     decision = session.decide()
-    described = session.described(decision)
     return {
         "player": "white" if session.color else "black",
-        **described,
+        **session.described(decision),
         "chosen": real_action(decision.action, session.color),
-        "played": played(step),
-        "cost": cost_of(described["actions"], described["action"], played(step)),
-        "truth": step.before.fen(),
         **(_details(session) if details else {}),
     }
+
+
+def compared(decision: dict[str, Any], observation: Sensed | Moved, color: bool) -> dict[str, Any]:
+    """What was done instead, and what it cost."""
+    done = played(observation, color)
+    return {"played": done, "cost": cost_of(decision["actions"], decision["action"], done)}
 
 
 def cost_of(actions: list[dict[str, Any]], chosen: str, played: str) -> float | None:
@@ -124,13 +138,13 @@ def cost_of(actions: list[dict[str, Any]], chosen: str, played: str) -> float | 
     return None if best is None or other is None else round(max(0.0, best - other), 6)
 
 
-def played(step: Step) -> str:
+def played(observation: Sensed | Moved, color: bool) -> str:
     """What was done, in real squares."""
-    match step.observation:
+    match observation:
         case Sensed(square):
-            return "no sense" if square is None else f"sense {square_name(view(square, step.color))}"
+            return "no sense" if square is None else f"sense {square_name(view(square, color))}"
         case Moved(requested):
-            return code_to_uci(view_code(requested, step.color))
+            return code_to_uci(view_code(requested, color))
 
 
 def _details(session: Session) -> dict[str, Any]:

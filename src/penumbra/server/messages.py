@@ -80,6 +80,13 @@ class Assist(Checked):
     on: bool
 
 
+class Hint(Checked):
+    """Ask for advice about the step that comes next."""
+
+    type: Literal["hint"]
+    step: Number
+
+
 class Pace(Checked):
     """How a watched game goes on: by itself with a pause after each step, or only step by step."""
 
@@ -94,7 +101,7 @@ class Step(Checked):
     type: Literal["step"]
 
 
-Message = Sense | Move | Resign | Assist | Pace | Step
+Message = Sense | Move | Resign | Assist | Hint | Pace | Step
 _MESSAGE: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="type")])
 
 
@@ -156,6 +163,16 @@ class NewWatch(Checked):
     seconds: Annotated[float, Field(ge=0, le=60, strict=False)] = 0.5
 
 
+LessonAction = Annotated[Sense | Move, Field(discriminator="type")]  # as in a game
+
+
+class LessonWish(Checked):
+    """What has been done in a task of a lesson so far."""
+
+    task: Annotated[int, Field(ge=0, lt=100)]
+    actions: Annotated[list[LessonAction], Field(max_length=20)]
+
+
 class Analyse(Checked):
     """What Penumbra makes of a turn, or of every turn, of a game."""
 
@@ -176,6 +193,7 @@ class Analyse(Checked):
 NewGame = NewPlay | NewWatch
 _NEW_GAME: TypeAdapter[NewGame] = TypeAdapter(Annotated[NewGame, Field(discriminator="mode")])
 _ANALYSE = TypeAdapter(Analyse)
+_LESSON = TypeAdapter(LessonWish)
 
 
 def parse_new_game(body: bytes) -> NewGame:
@@ -188,6 +206,13 @@ def parse_new_game(body: bytes) -> NewGame:
 def parse_analyse(body: bytes) -> Analyse:
     try:
         return _ANALYSE.validate_json(body)
+    except ValidationError as error:
+        raise Refusal("malformed", first_fault(error, tags=0)) from None
+
+
+def parse_lesson(body: bytes) -> LessonWish:
+    try:
+        return _LESSON.validate_json(body)
     except ValidationError as error:
         raise Refusal("malformed", first_fault(error, tags=0)) from None
 

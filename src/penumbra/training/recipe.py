@@ -25,6 +25,9 @@
     multiplicity = 4       # examples made of each step, by different draws
     stop_gradient = false  # learns from the tower without teaching it
 
+With `like = "lite"` first, the file says only what it has otherwise than another one, beside it or of those that come
+with the program.
+
 A network that goes on from given weights has their size and headsets where the recipe has no [network]; a headset that
 only the recipe has starts as a copy of `All`. Everything is checked before anything starts.
 """
@@ -153,6 +156,7 @@ class Recipe:
 class _File:
     """The tables of the file."""
 
+    like: str = ""  # another recipe, which has all that is not said here
     headsets: Mapping[str, Plan] = field(default_factory=dict)
     network: Architecture | None = None
     training: Training = field(default_factory=Training)
@@ -163,7 +167,7 @@ class _File:
 def read_recipe(path_or_name: str | Path, **training: Any) -> Recipe:
     """What a TOML file says, or one that comes with the program; keywords come before its [training]."""
     path = find(path_or_name)
-    table = read_toml(path)
+    table = _whole(path, ())
     with within(path):
         if isinstance(table.get("training", {}), dict):
             table["training"] = {**table.get("training", {}), **training}
@@ -186,6 +190,29 @@ def read_recipe(path_or_name: str | Path, **training: Any) -> Recipe:
             ),
             any_size=given.network is None,
         )
+
+
+def _whole(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
+    """The tables of a file, on those of the recipe that it is like; `above` are those that are like this one."""
+    table = read_toml(path)
+    like = table.pop("like", "")
+    with within(path):
+        if path in above or not isinstance(like, str):
+            raise ConfigurationError(f"like = {like!r}: it must be the name of a recipe that is not like this one")
+        if not like:
+            return table
+        beside = path.parent / like
+        base = find(beside if beside.is_file() else like)
+    return _merged(_whole(base, (*above, path)), table)
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables into each other, key by key; where both have a key that is no table, that of `above` counts."""
+    found = {**below, **above}
+    for key in below.keys() & above.keys():
+        if isinstance(below[key], dict) and isinstance(above[key], dict):
+            found[key] = _merged(below[key], above[key])
+    return found
 
 
 def recipe_of(weights: Weights) -> Recipe:
