@@ -1,4 +1,4 @@
-"""The pictures of the page in the documents: `python -m tests.server.screenshots docs/pictures`."""
+"""The pictures of the page in the documents: `python -m tests.server.screenshots docs/pictures [SCENE …]`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
+from penumbra.review.puzzles.puzzle import read_puzzles, shipped
 from tests.server.browser import DESKTOP, PHONE, Server, cell, chromium, clean_page, phase, serving, start_game
 from tests.support import DATA
 
-GAME = DATA / "paper_game.json"
+PUZZLES = [puzzle for found in read_puzzles(shipped()).values() for puzzle in found]
 LOOKS = {
     "desktop-light": (DESKTOP, False),
     "desktop-dark": (DESKTOP, True),
@@ -34,14 +35,33 @@ def play(page: Page, server: Server) -> None:
     cell(page, "e6").hover()
 
 
+def practice(page: Page, server: Server) -> None:
+    """A puzzle that asks for a sense, answered."""
+    puzzle = max((p for p in PUZZLES if p.kind == "king" and len(p.states) < 40), key=lambda p: p.difficulty)
+    page.goto(f"{server.url}/#/practice/{puzzle.id}")
+    phase(page, "sense")
+    cell(page, puzzle.solutions[0]).click()
+    phase(page, "over")
+
+
 def review(page: Page, server: Server) -> None:
+    """A mistake, and what Penumbra would have done."""
     page.goto(f"{server.url}/#/review")
-    page.locator("#game-file").set_input_files(GAME)
-    expect(page.locator(".steps button").nth(20)).to_be_visible()
-    page.get_by_role("slider", name="Step").fill("17")
-    page.get_by_role("button", name="Whole game").click()
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as game:
+        game.write((DATA / "real_games.jsonl").read_text().splitlines()[4])
+        game.flush()
+        page.locator("#game-file").set_input_files(game.name)
+    expect(page.locator(".steps button")).to_have_count(46, timeout=120_000)
+    page.get_by_role("slider", name="Step").fill("41")
+    phone = page.get_by_role("button", name="Engine", exact=True)
+    if phone.is_visible():
+        phone.click()
     page.get_by_label("Time for each step").select_option("0.3")
-    expect(page.locator(".analysis .fault")).to_be_empty(timeout=120_000)
+    page.get_by_role("button", name="Analyse this turn").click()
+    expect(page.locator(".thought table")).to_be_visible(timeout=240_000)
+    page.get_by_role("button", name="White's view").click()
+    if phone.is_visible():
+        page.get_by_role("button", name="Mistakes", exact=True).click()
     page.evaluate("scrollTo(0, 0)")
 
 
@@ -54,11 +74,14 @@ def watch(page: Page, server: Server) -> None:
     page.wait_for_timeout(1_000)
 
 
-def take(browser: Browser, server: Server, folder: Path) -> None:
-    for name, scene in {"play": play, "review": review, "watch": watch}.items():
+SCENES = {"play": play, "practice": practice, "review": review, "watch": watch}
+
+
+def take(browser: Browser, server: Server, folder: Path, names: list[str]) -> None:
+    for name in names:
         for look, (viewport, dark) in LOOKS.items():
             with clean_page(browser, viewport, dark) as page:
-                scene(page, server)
+                SCENES[name](page, server)
                 path = folder / f"{name}-{look}.png"
                 page.screenshot(path=path)
                 Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
@@ -67,4 +90,4 @@ def take(browser: Browser, server: Server, folder: Path) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as games, serving(Path(games)) as server, chromium() as browser:
-        take(browser, server, Path(sys.argv[1]))
+        take(browser, server, Path(sys.argv[1]), sys.argv[2:] or list(SCENES))

@@ -126,6 +126,9 @@ def test_there_is_no_serious_fault_of_accessibility(
         if viewport == DESKTOP:
             page.get_by_role("button", name="Ghosts").click()
         check_accessibility(page, "play")
+        page.goto(f"{server.url}/#/practice")
+        phase(page, "sense", "move")
+        check_accessibility(page, "practice")
         page.goto(f"{server.url}/#/review")
         page.locator("#game-file").set_input_files(GAME)
         expect(page.locator(".boards")).to_be_visible()
