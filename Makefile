@@ -75,7 +75,7 @@ bench: venv build
 SANITIZED := build-sanitize/lib
 SANITIZE_TESTS := $(wildcard tests/core/test_*.py tests/rbc/test_actions.py tests/rbc/test_tracker.py \
 	tests/dsmcp/test_transcription.py tests/dsmcp/test_belief.py tests/training/test_examples.py \
-	tests/training/test_selfplay.py)
+	tests/training/test_selfplay.py tests/env/test_vector.py)
 sanitize: venv
 	@$(CMAKE) -S . -B build-sanitize -DPENUMBRA_SANITIZE=ON
 	@$(BIN)/cmake --build build-sanitize

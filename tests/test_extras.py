@@ -76,6 +76,7 @@ def test_without_any_extra_games_are_played_and_studied(tmp_path: Path) -> None:
         ("planes game.json --turn 1", "drawing pictures needs matplotlib: pip install 'penumbra[figures]'"),
         ("situation game.json --turn 1", "drawing pictures needs matplotlib: pip install 'penumbra[figures]'"),
         ("train lite --archive games.db --out run", "this needs torch: pip install 'penumbra[training]'"),
+        ("bench env --time 0.01", "penumbra.env needs pettingzoo: pip install 'penumbra[env]'"),
         ("bench network --time 0.01", "this needs onnxruntime: pip install 'penumbra[onnx]'"),
         ("reproduce table1", "table1 needs matplotlib: pip install 'penumbra[figures]'"),
         ("reproduce fig-synopsis", "drawing pictures needs matplotlib: pip install 'penumbra[figures]'"),

@@ -14,6 +14,8 @@ EXTRAS = {
     "onnxruntime": "onnx",
     "torch": "training",
     "tensorboard": "training",
+    "pettingzoo": "env",
+    "gymnasium": "env",
     "ray": "ray",
 }
 

@@ -38,6 +38,10 @@ def test_the_same_as_json() -> None:
 
 
 def test_ratings_are_of_names_and_strongest_first() -> None:
-    rated = [entry.rating for entry in registry.ENTRIES.values() if entry.rating is not None]
-    assert len(rated) == len(registry._ratings()) == 11
-    assert rated == sorted(rated, reverse=True)
+    rated = {entry.name: entry.rating for entry in registry.ENTRIES.values() if entry.rating is not None}
+    assert len(rated) == len(registry._ratings())
+    levels = [rating for name, rating in rated.items() if registry.is_penumbra(name)]
+    others = [rating for name, rating in rated.items() if not registry.is_penumbra(name)]
+    assert len(others) == 11
+    assert levels == sorted(levels, reverse=True)
+    assert others == sorted(others, reverse=True)

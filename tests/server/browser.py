@@ -102,7 +102,7 @@ def phase(page: Page, *names: str) -> str:
 
 def start_game(page: Page, server: Server, opponent: str = "random", color: str = "White") -> None:
     page.goto(server.url)
-    page.get_by_label("Opponent").select_option(opponent)
+    page.locator(f'[name=opponent][value="{opponent}"]').check()
     page.get_by_role("button", name=color, exact=True).click()
     page.get_by_role("button", name="Start the game").click()
     phase(page, "sense", "waiting")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from starlette.testclient import TestClient, WebSocketTestSession
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.actions import PASS
 from penumbra.server import connection
+from penumbra.server.adviser import Adviser, AdviserSpec
 from penumbra.server.application import ServerSettings, make_app
 from penumbra.server.assistance import Assistant
 from penumbra.server.bot_client import BotClient, Missing
@@ -53,20 +55,22 @@ class ScriptedBots(BotClient):
     def __init__(self, turns: Sequence[Turn]) -> None:
         super().__init__()
         self.turns = list(turns)
-        self.assistants: dict[str, Assistant] = {}
+        self.assistants: dict[str, Assistant | Adviser] = {}
 
     def prepare(self) -> None:
         """There is no process."""
 
-    async def open(self, key: str, spec: BotSpec | AssistantSpec) -> None:
-        if isinstance(spec, AssistantSpec):
+    async def open(self, key: str, spec: BotSpec | AssistantSpec | AdviserSpec) -> None:
+        if isinstance(spec, AdviserSpec):
+            spec = dataclasses.replace(spec, configuration=Configuration(evaluator="heuristic"))
+        if not isinstance(spec, BotSpec):
             self.assistants[key] = spec.open()
 
     async def call(self, key: str, method: str, *arguments: Any) -> Any:
-        if method == "report":
+        if method in ("report", "advise"):
             if key not in self.assistants:
                 raise Missing(key)
-            return self.assistants[key].report(*arguments)
+            return getattr(self.assistants[key], method)(*arguments)
         if not self.turns and method != "moved":
             await asyncio.Future()  # thinks for ever
         if method == "sense":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import socket
@@ -12,7 +13,7 @@ import pytest
 
 from penumbra.server.access import LOOPBACK
 from penumbra.server.application import ServerSettings
-from penumbra.server.serve import is_public
+from penumbra.server.serve import is_public, listening_socket
 from tests.support import DATA
 from tests.support.command_line import penumbra
 
@@ -37,6 +38,7 @@ def test_what_cannot_be_done_is_one_line(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         for arguments, words in (
             (("serve", "--port", str(port), "--data", tmp_path), f"127.0.0.1:{port} cannot be used"),
+            (("serve", "--port", str(port), "--data", tmp_path), f"; port {next_free(port)} is free"),
             (("serve", "--port", "0", "--archive", tmp_path / "none.db"), "none.db"),
             (("serve", "--port", "0", "--host", "0.0.0.0"), "0.0.0.0: other machines could connect; add --public"),
             (("serve", "--port", "0", "--host", "::"), "add --public"),
@@ -47,6 +49,25 @@ def test_what_cannot_be_done_is_one_line(tmp_path: Path) -> None:
             answer = penumbra(*arguments)
             assert answer.returncode == 1
             assert answer.stderr.count("\n") == 1 and words in answer.stderr
+
+
+def next_free(port: int) -> int:
+    for candidate in range(port + 1, port + 20):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", candidate)):
+            return candidate
+    raise AssertionError("twenty ports in a row are in use")
+
+
+def test_what_is_let_in_sends_at_once() -> None:
+    """An answer in two parts does not wait for the first to be acknowledged (Nagle's algorithm), which takes 40 ms."""
+    with listening_socket(socket.AF_INET) as door:
+        door.bind(("127.0.0.1", 0))
+        door.listen()
+        with socket.create_connection(door.getsockname()):
+            accepted, _ = door.accept()
+            with accepted:
+                assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                assert accepted.proto == socket.IPPROTO_TCP  # by which asyncio knows that it may ask for this too
 
 
 def test_an_address_of_this_machine_alone_is_not_public() -> None:

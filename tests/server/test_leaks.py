@@ -3,12 +3,14 @@
 A game is played twice against the server by the same person's actions. The second time the bot plays another game that
 looks the same to the person: its pieces stand elsewhere, and every observation is the same. Whatever the browser is
 sent, at any moment, must then be the same to the byte: the person's own events, answers to faults, what the endpoints
-say, and the assistance.
+say, the assistance, the hints, and the person's history.
 """
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,11 +23,20 @@ from penumbra.rbc.actions import SQUARE_NAMES, code_to_uci, view, view_code
 from penumbra.rbc.player_view import color_name
 from penumbra.server.human_game import HumanGame
 from tests.server.other_histories import Story, other_history, play
-from tests.server.scripted import new_game, page, server
+from tests.server.scripted import Page, new_game, page, server
 from tests.support.evidence import scale
 
 PLIES = scale(24, 40)
 GAMES = scale([(4, True), (3, False)], [(seed, seed % 2 == 0) for seed in range(20)])
+ADVISED = 60  # messages, until which hints are asked for before a sense too
+PATHS = (
+    "/api/games",
+    "/api/games/{game}",
+    "/api/games/{game}/ending",
+    "/api/games/{game}x",
+    "/api/history",
+    "/api/archive",
+)  # that are asked for during the game
 PROBES: list[object] = [
     {"type": "move", "step": 1_000, "move": "e7e5"},
     {"type": "sense", "step": 0, "square": "e4"},
@@ -46,15 +57,18 @@ def traffic(folder: Path, story: Story, color: bool) -> list[str]:
                 if turn.color != color:
                     continue
                 person.receive_until("sense")
+                if len(person.traffic) < ADVISED:
+                    advise(person)
                 square = None if turn.sense is None else SQUARE_NAMES[view(turn.sense, color)]
                 person.sense(square)
                 person.receive_until("move")
+                advise(person)
                 for probe in PROBES:
                     person.send(probe)
                 for word in unlisted(person.state["moves"]):
                     person.send({"type": "move", "step": person.state["step"], "move": word})
-                for path in ("/api/games", f"/api/games/{game}", f"/api/games/{game}x", "/api/archive"):
-                    answers.append(client.get(path).text)
+                for path in PATHS:
+                    answers.append(undated(client.get(path.format(game=game)).text))
                 move = code_to_uci(view_code(turn.move, color)) if turn.move else None
                 person.move(move)
             person.receive_until("sense")
@@ -64,6 +78,19 @@ def traffic(folder: Path, story: Story, color: bool) -> list[str]:
             person.receive_until("over")
         assert client.get(f"/api/games/{game}").status_code == 200
         return person.traffic + answers
+
+
+def advise(person: Page) -> None:
+    """Asks for a hint, and waits for it or for why there is none."""
+    person.send({"type": "hint", "step": person.state["step"]})
+    while json.loads(person.traffic[-1])["type"] not in ("hint", "error"):
+        person.receive()
+    assert json.loads(person.traffic[-1])["type"] == "hint"
+
+
+def undated(text: str) -> str:
+    """Without the time at which a game began, which differs from one run to the next."""
+    return re.sub(r'"time":\d+', '"time":0', text)
 
 
 def unlisted(moves: list[str]) -> list[str]:

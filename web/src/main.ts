@@ -3,10 +3,13 @@
 import "cm-chessboard/assets/chessboard.css";
 import "./style.css";
 import { alertUser } from "./announce";
+import { setTitle } from "./attention";
 import { make } from "./elements";
 import type { Page } from "./page";
 import { playGame } from "./play/game";
+import { historyPage } from "./play/history";
 import { playSetup } from "./play/setup";
+import { practice } from "./practice";
 import { PROTOCOL, type About } from "./protocol";
 import { reviewChoice } from "./review/choose";
 import { embeddedReview, openFile, openStored } from "./review/open";
@@ -16,7 +19,7 @@ import { nextTheme, applyTheme } from "./theme";
 import { watchGame, watchSetup } from "./watch/watch";
 
 const main = make("main", { id: "main", tabindex: "-1" });
-const links = ["play", "watch", "review"].map((name) =>
+const links = ["play", "practice", "games", "watch", "review"].map((name) =>
   make("a", { href: `#/${name}` }, name[0]!.toUpperCase() + name.slice(1)),
 );
 let page: Page | null = null;
@@ -57,7 +60,8 @@ function show(next: Page, title: string): void {
   page?.destroy();
   page = next;
   main.replaceChildren(next.element);
-  document.title = title ? `${title} · Penumbra` : "Penumbra";
+  setTitle(title);
+  document.body.classList.toggle("playing", next.element.classList.contains("table"));
 }
 
 function fault(message: string): void {
@@ -88,7 +92,9 @@ async function route(about: About): Promise<void> {
     if (link.hash === `#/${kind}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  if (kind === "watch") show(first ? watchGame(first) : watchSetup(about), "Watch");
+  if (kind === "practice") show(practice(first), "Practice");
+  else if (kind === "watch") show(first ? watchGame(first) : watchSetup(about), "Watch");
+  else if (kind === "games") show(historyPage(), "Your games");
   else if (kind === "review" && second) {
     const source = await openStored(first, second, Number(position));
     if (address === shown) show(reviewGame(source, about), "Review");

@@ -10,6 +10,7 @@ export interface Bot {
   name: string;
   title: string;
   line: string;
+  rating: number | null; // Elo, where it has been measured
   takes_strength: boolean;
 }
 
@@ -77,7 +78,12 @@ export interface PlayState {
 export interface PlayGreeting {
   type: "game";
   protocol: number;
-  game: GameAbout & { mode: "play"; color: Color };
+  game: GameAbout & {
+    mode: "play";
+    color: Color;
+    thinks: number | null; // seconds that the opponent may think about a turn
+    aids: Aid[];
+  };
   events: GameEvent[];
   state: PlayState;
   assisted: boolean;
@@ -90,6 +96,52 @@ export interface Assistance {
   pieces: Shares;
 }
 
+export type Aid = "tracker" | "hint";
+
+export type Hint = { type: "hint"; step: number; states: number } & (
+  | { kind: "sense"; square: Square | null; after: number | null }
+  | {
+      kind: "move";
+      move: string | null;
+      value: number | null; // chance to win
+      other: { move: string | null; value: number | null } | null;
+      king: number; // share of the states in which it takes the king
+    }
+);
+
+export interface EndingFacts {
+  before: string; // FENs
+  after: string;
+  last: { from: Square; to: Square; piece: string; capture: Square | null } | null;
+  loss: {
+    since: number | null; // own turn from which on the attacker stood there
+    seen: number | null; // own turn in which it was last seen there
+    turn: number;
+    sense: Square;
+    states: number;
+    exact: boolean;
+    danger: number; // share of the states in which the king could be taken after the last move
+    least: number; // after the safest
+    move: string | null;
+    turned: number | null; // own turn since which the king was in danger
+  } | null;
+}
+
+export interface PastGame {
+  id: string;
+  time: number;
+  color: Color;
+  opponent: SideAbout;
+  clock: { seconds: number; increment: number } | null;
+  aids: Aid[];
+  result: (Result & { plies: number }) | null;
+}
+
+export interface History {
+  games: PastGame[];
+  days: number; // for which the cookie is kept
+}
+
 export interface ServerError {
   type: "error";
   code: string;
@@ -97,7 +149,7 @@ export interface ServerError {
 }
 
 export type PlayMessage =
-  PlayGreeting | { type: "update"; event: GameEvent | null; state: PlayState } | Assistance | ServerError;
+  PlayGreeting | { type: "update"; event: GameEvent | null; state: PlayState } | Assistance | Hint | ServerError;
 
 export interface StateSet {
   states: number;

@@ -38,6 +38,10 @@ export async function post<T>(path: string, body: unknown): Promise<T> {
   return (await (await ask(path, { method: "POST", body: JSON.stringify(body) })).json()) as T;
 }
 
+export async function remove(path: string): Promise<void> {
+  await ask(path, { method: "DELETE" });
+}
+
 function isError(item: unknown): item is ServerError {
   return (item as ServerError).type === "error";
 }

@@ -1,6 +1,6 @@
 // What happened, in words.
 
-import type { GameEvent, Result } from "./protocol";
+import type { EndingFacts, GameEvent, Result } from "./protocol";
 import { type Color, type Pieces, type Square, colorOf, kindName, pieceName } from "./squares";
 
 const REASONS: Record<string, string> = {
@@ -37,7 +37,7 @@ export function resultFor(color: Color, result: Result): string {
   return `${won ? "You win" : "You lose"}: ${reasonName(result.reason)}.`;
 }
 
-/** One event as its player is told of it; `before` are the player's own pieces as they stood. */
+/** One event as its player is told of it; `before` are its own pieces as they stood, `first`: nobody has moved yet. */
 export function notice(event: GameEvent, before: Pieces, first: boolean): string {
   switch (event.type) {
     case "turn":
@@ -86,13 +86,56 @@ export function moveNotice(
   return capture ? `Your ${kind} captured on ${end}${promoted}.` : `Your ${kind} moved to ${end}${promoted}.`;
 }
 
-/** A step as the list of moves shows it: `e2e4`, `e1e8 → e5 ×`, `pass`. */
-export function moveText(requested: string | null, taken: string | null, capture: Square | null): string {
+/** A move as lists show it. With the pieces before it: `e4`, `Nf3`, `Qxh5 (to h7)`, `O-O`; without: `e2e4`. */
+export function moveText(
+  requested: string | null,
+  taken: string | null,
+  capture: Square | null,
+  before?: Pieces,
+): string {
   if (!requested) return "pass";
-  const asked = requested.slice(0, 4) + (taken?.[4] ? `=${taken[4].toUpperCase()}` : "");
-  if (!taken) return `${requested} ✕`;
-  const stopped = taken.slice(2, 4) !== requested.slice(2, 4) ? ` → ${taken.slice(2, 4)}` : "";
-  return `${asked}${stopped}${capture ? " ×" : ""}`;
+  const [from, to] = [requested.slice(0, 2), requested.slice(2, 4)];
+  const piece = before?.[from];
+  if (!piece) {
+    const asked = requested.slice(0, 4) + (taken?.[4] ? `=${taken[4].toUpperCase()}` : "");
+    if (!taken) return `${requested} ✕`;
+    const stopped = taken.slice(2, 4) !== to ? ` → ${taken.slice(2, 4)}` : "";
+    return `${asked}${stopped}${capture ? " ×" : ""}`;
+  }
+  const kind = piece.toUpperCase();
+  if (kind === "K" && Math.abs(from.charCodeAt(0) - to.charCodeAt(0)) === 2)
+    return (to[0] === "g" ? "O-O" : "O-O-O") + (taken ? "" : " ✕");
+  const letter = kind === "P" ? (capture || from[0] !== to[0] ? from[0]! : "") : kind;
+  const end = taken?.slice(2, 4) ?? to;
+  const asked = end === to ? "" : ` (to ${to})`;
+  const promoted = taken?.[4] ? `=${taken[4].toUpperCase()}` : "";
+  return `${letter}${capture || (kind === "P" && !taken && letter) ? "×" : ""}${end}${promoted}${asked}${taken ? "" : " ✕"}`;
+}
+
+/** Why a game ended as it did, a sentence each. */
+export function endingWords(color: Color, result: Result, { last, loss }: EndingFacts): string[] {
+  const words: string[] = [];
+  if (result.reason === "KING_CAPTURE" && last) {
+    const whose = result.winner === color ? "Your" : "The";
+    words.push(`${whose} ${kindName(last.piece)} went from ${last.from} to ${last.to} and took the king.`);
+  } else words.push(resultLine(result));
+  if (!loss || !last) return words;
+  const kind = kindName(last.piece);
+  const stood = loss.since === null ? "" : ` It stood on ${last.from} since your turn ${loss.since}`;
+  if (loss.seen !== null) words.push(`${stood.trim()}, and you saw it there in turn ${loss.seen}.`);
+  else
+    words.push(
+      `${stood.trim()}, and you never looked there: a sense at ${loss.sense} in turn ${loss.turn} would have shown the ${kind}.`,
+    );
+  if (loss.states > 0) {
+    const taken = loss.exact ? `${Math.round(loss.danger * loss.states)} of ` : `${percent(loss.danger)} of `;
+    words.push(
+      `When you played ${loss.move ?? "a pass"}, ${count(loss.states, "position was", "positions were")} possible; in ${taken}them it left your king to be taken.`,
+    );
+    if (loss.danger - loss.least > 0.02) words.push(`The safest move left it so in ${percent(loss.least)}.`);
+  }
+  if (loss.turned !== null && loss.turned < loss.turn) words.push(`Your king was in danger since turn ${loss.turned}.`);
+  return words;
 }
 
 export function count(n: number, one: string, many = `${one}s`): string {

@@ -24,8 +24,10 @@ from penumbra.commands import (
     improve,
     infer,
     match,
+    new_bot,
     planes,
     players,
+    puzzles,
     rate,
     replay,
     report,
@@ -85,9 +87,11 @@ _add(
     (analyse.analyse, analyse.EXAMPLES),
     (situation.situation, situation.EXAMPLES),
     (planes.planes, planes.EXAMPLES),
+    (puzzles.puzzles, puzzles.EXAMPLES),
 )
 _add(
     "Compete",
+    (new_bot.new_bot, new_bot.EXAMPLES),
     (match.match, match.EXAMPLES),
     (tournament.tournament, tournament.EXAMPLES),
     (rate.rate, rate.EXAMPLES),

@@ -27,6 +27,34 @@ OWN = ("Penumbra", "Top")  # headsets of π, by preference: the one trained by s
 VALUE = "All"  # the headset of the value
 
 
+def load_weights(weights: str | Path | None = None) -> Weights:
+    """A network as numbers: from a file, or one that comes with the program, `lite` or `full`; `WeightsError` if there
+    is none or something does not fit.
+
+        >>> load_weights("lite").architecture.headsets[:2]
+        ('All', 'Top')
+    """
+    return _read(_path(None if weights is None else str(weights), "cpu"))
+
+
+def load_evaluator(
+    weights: str | Path | None = None,
+    device: str = "auto",
+    *,
+    policy: str | None = None,
+    opponent: str = "Top",
+    value: str = VALUE,
+) -> Evaluator:
+    """An evaluator that runs a network, loaded once for each process; `WeightsError` if there can be none.
+
+    `weights` are a file, or `lite` or `full`, which come with the program; left out, `full` on a GPU, else `lite`.
+    `device` is `cpu`, `cuda`, `auto`, or `unix:SOCKET` of an inference server. The other three are names of headsets:
+    of our policy (left out, the best there is), of the opponent's and of the value.
+    """
+    policies = OWN if policy is None else (policy,)
+    return network_evaluator(None if weights is None else str(weights), device, opponent, policies, value)
+
+
 def network_headsets(weights: str | None, device: str) -> tuple[str, ...]:
     """The headsets of a network; WeightsError if there is no such network."""
     if device.startswith(SCHEME):

@@ -1,8 +1,8 @@
 """The players by name. A name means the same player in every command, in files, on the server and on its page.
 
-Names without a prefix are ours, `penumbra:tree` and the like are presets of Penumbra, and `reconchess:trout` and the
-like are reconchess' own players. Those run in a process of their own, by a module above this one, which is looked for
-only when such a player is made.
+Names without a prefix are ours, `penumbra:tree` and the like are presets of Penumbra, `penumbra:1` to `penumbra:5` its
+levels, and `reconchess:trout` and the like are reconchess' own players. Those run in a process of their own, by a
+module above this one, which is looked for only when such a player is made.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from penumbra.players.player import Player
 PENUMBRA = "penumbra"
 ISOLATION = "penumbra.interop.isolated_player"  # makes the players of reconchess
 RATINGS = Path(__file__).with_name("ratings.toml")
+LEVELS = read_toml(Path(__file__).with_name("penumbra") / "levels.toml")  # configurations, by the level's number
 
 PRESET_LINES = {
     DEFAULT: "plans with deep synoptic Monte Carlo search, the paper's and what was found to improve on it",
@@ -89,6 +90,29 @@ def _penumbra(preset: str) -> Entry:
     return Entry(name, title, PRESET_LINES[preset], Configuration, build)
 
 
+def _level(number: str, table: Mapping[str, Any]) -> Entry:
+    """Penumbra as strong as a level says, on the device and with the weights of the configuration."""
+    level = from_table({key: value for key, value in table.items() if key != "style"})
+
+    def build(seed: int | None, configuration: Configuration) -> Player:
+        player = make_penumbra(
+            dataclasses.replace(
+                configuration,
+                preset=level.preset,
+                evaluator=level.evaluator,
+                seconds=None,
+                nodes=level.nodes,
+                settings={**configuration.settings, **level.settings},
+                seed=configuration.seed if seed is None else seed,
+            )
+        )
+        player.name = title
+        return player
+
+    title = f"Penumbra, level {number}"
+    return Entry(f"{PENUMBRA}:{number}", title, table["style"], Configuration, build)
+
+
 def _opponent(name: str, title: str, line: str, settings: type[OpponentSettings], make: Callable[..., Player]) -> Entry:
     """A player with settings of its own."""
     return Entry(name, title, line, settings, lambda seed, made: make(seed or 0, made))
@@ -106,19 +130,24 @@ def _simple(name: str, title: str, line: str, make: Callable[[int | None], Hunte
 
 
 def _reconchess(name: str, title: str, style: str, needs_stockfish: bool = False) -> Entry:
-    module = f"reconchess.bots.{name}_bot"
+    line = f"is reconchess' own: {style}"
+    return _isolated(f"reconchess:{name}", title, line, f"reconchess.bots.{name}_bot", needs_stockfish)
+
+
+def _isolated(name: str, title: str, line: str, module: str, needs_stockfish: bool = False) -> Entry:
+    """A player of reconchess, in a process of its own."""
 
     def build(seed: int | None, settings: OpponentSettings) -> Player:
         made: Player = import_module(ISOLATION).make_isolated(module, settings.name or title, seed, needs_stockfish)
         return made
 
-    line = f"is reconchess' own: {style}"
-    return Entry(f"reconchess:{name}", title, line, OpponentSettings, build, module, needs_stockfish)
+    return Entry(name, title, line, OpponentSettings, build, module, needs_stockfish)
 
 
 # From the strongest to the weakest, as far as they have been rated.
 _ENTRIES = (
     *(_penumbra(preset) for preset in PRESETS),
+    *(_level(number, table) for number, table in reversed(LEVELS.items())),
     _opponent(
         "strange-fish-2",
         "StrangeFish2",
@@ -165,12 +194,21 @@ _ENTRIES = (
     _reconchess("attacker", "AttackerBot", "tries a quick attack from memory"),
     _reconchess("random", "RandomBot", "does anything that is allowed"),
 )
-ENTRIES: Mapping[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+ENTRIES: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
 
 def names() -> list[str]:
     """Everything that `make` knows."""
     return list(ENTRIES)
+
+
+def add_file(path: str | Path, title: str) -> None:
+    """A file with a player of reconchess: in this process it is known by the file's name from now on."""
+    file = Path(path).resolve()
+    known = ENTRIES.get(file.stem)
+    if known is not None and known.module != str(file):
+        raise ValueError(f"{path}: there is a player {file.stem!r} already; give the file another name")
+    ENTRIES[file.stem] = _isolated(file.stem, title, f"is your own, from {file.name}", str(file))
 
 
 def entry(name: str) -> Entry:
@@ -181,6 +219,11 @@ def entry(name: str) -> Entry:
 
 def is_penumbra(name: str) -> bool:
     return name.partition(":")[0] == PENUMBRA
+
+
+def takes_strength(name: str) -> bool:
+    """Whether seconds or nodes of a configuration matter to the player: a level has its own."""
+    return is_penumbra(name) and name.partition(":")[2] not in LEVELS
 
 
 def make(name: str, seed: int | None = None, configuration: Configuration | None = None) -> Player:

@@ -11,6 +11,8 @@ from penumbra.server.game_log import Setup
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 COOKIE = "penumbra-game"  # holds a game's secret; the browser sends it to that game's own addresses alone
 COOKIE_SECONDS = 30 * 86_400
+PERSON_COOKIE = "penumbra-person"  # by which a browser finds its games again
+PERSON_SECONDS = 400 * 86_400  # after the last game; browsers keep nothing longer
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
@@ -23,6 +25,8 @@ HEADERS = {
 }
 
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?")
+
+_SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 def is_welcome(host: str | None, origin: str | None, hosts: tuple[str, ...]) -> bool:
@@ -44,6 +48,11 @@ def new_secret() -> str:
 def digest(secret: str) -> str:
     """What is kept of a secret: it can be recognised, and not be read."""
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def owner(shown: str | None) -> str | None:
+    """Under which name the games of whoever shows this cookie are kept; None for what cannot be one of ours."""
+    return digest(shown) if shown is not None and _SECRET.fullmatch(shown) else None
 
 
 def may_play(setup: Setup, shown: str | None) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -25,12 +25,14 @@ from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.player_view import PROTOCOL
 from penumbra.rbc.synopsis import PLANES
-from penumbra.server import access, bots, jobs
+from penumbra.review.ending import explain
+from penumbra.server import access, bots, jobs, lessons
 from penumbra.server.answers import HANDLERS, Guard, as_json, body_of
 from penumbra.server.bot_client import BotClient, Failed
 from penumbra.server.connection import LATER, Allowance, Connection
 from penumbra.server.lobby import Lobby
-from penumbra.server.messages import Refusal, Strength, parse_analyse, parse_new_game
+from penumbra.server.messages import Refusal, Strength, parse_analyse, parse_lesson, parse_new_game
+from penumbra.server.practice import Practice
 
 log = logging.getLogger(__name__)
 
@@ -54,13 +56,18 @@ class ServerSettings:
     hosts: tuple[str, ...] = access.LOOPBACK  # names under which it may be reached; empty: any
     configuration: Configuration = field(default_factory=lambda: Configuration(ponder=False))
     game_memory: int = bots.GAME_MEMORY  # bytes that each Penumbra of a game may hold
+    puzzles: Path | None = None  # to practise with; None: those of the package
+    own_players: Mapping[str, str] = field(default_factory=dict)  # files with players of reconchess, and their titles
     secret: bool = False  # whether a game is played by the browser alone that made it
 
 
 def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     """The application; `lobby` can be given by tests."""
+    for path, title in settings.own_players.items():
+        registry.add_file(path, title)
+    client = BotClient(settings.own_players)
     games = lobby or Lobby(
-        settings.folder, BotClient(), settings.configuration, settings.most_games, game_memory=settings.game_memory
+        settings.folder, client, settings.configuration, settings.most_games, game_memory=settings.game_memory
     )
     new_games = Allowance(*NEW_GAMES)
     reading = asyncio.Semaphore()  # one game file is read at a time, in a thread
@@ -111,8 +118,13 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
         if not new_games.take():
             raise Refusal("too many", "too many new games at once; try again in a moment", 429)
         secret = access.new_secret() if settings.secret else None
-        game = await games.create(wish, None if secret is None else access.digest(secret))
+        person = request.cookies.get(access.PERSON_COOKIE)
+        if access.owner(person) is None:
+            person = access.new_secret()
+        game = await games.create(wish, None if secret is None else access.digest(secret), access.owner(person))
         response = as_json({"game": game.setup.id})
+        if game.setup.person is not None:
+            remember_person(request, response, str(person))
         if secret is not None:
             response.set_cookie(
                 access.COOKIE,
@@ -124,6 +136,51 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
                 samesite="strict",
             )
         return response
+
+    def remember_person(request: Request, response: Response, person: str) -> None:
+        """Each game lets the cookie live on."""
+        response.set_cookie(
+            access.PERSON_COOKIE,
+            person,
+            max_age=access.PERSON_SECONDS,
+            path="/api",
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+
+    def owner_of(request: Request) -> str | None:
+        return access.owner(request.cookies.get(access.PERSON_COOKIE))
+
+    @app.get("/api/history")
+    async def history_of_person(request: Request) -> dict[str, Any]:
+        owner = owner_of(request)
+        listed = [] if owner is None else await asyncio.to_thread(games.history, owner)
+        return {"games": listed, "days": access.PERSON_SECONDS // 86_400}
+
+    @app.delete("/api/history")
+    async def forget_person(request: Request) -> Response:
+        """Everything that is known of whoever shows this cookie, the cookie included."""
+        owner = owner_of(request)
+        deleted = 0 if owner is None else games.delete(owner, games.histories.games(owner))
+        response = as_json({"deleted": deleted})
+        response.delete_cookie(access.PERSON_COOKIE, path="/api")
+        return response
+
+    @app.delete("/api/games/{game_id}")
+    async def forget_game(request: Request, game_id: str) -> Response:
+        owner = owner_of(request)
+        if owner is None or not games.delete(owner, [game_id]):
+            raise Refusal("unknown game", "there is no such game in your history", 404)
+        return as_json({"deleted": 1})
+
+    @app.get("/api/games/{game_id}/ending")
+    async def ending(game_id: str) -> dict[str, Any]:
+        """How a game ended, as the person who played it is told; as White is, where two programs played."""
+        record, person = games.record(game_id), games.person(game_id)
+        async for facts in games.client.stream(_ending, record.to_bytes(), person is not False):
+            return dict(facts)
+        raise Failed("nothing came")
 
     @app.get("/api/games")
     async def finished() -> list[dict[str, Any]]:
@@ -154,6 +211,14 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
         await socket.accept()
         await socket.close(NO_GAME, "there is no such socket")
 
+    @app.get("/api/lessons")
+    async def all_lessons() -> list[dict[str, Any]]:
+        return lessons.listed()
+
+    @app.post("/api/lessons/{number}")
+    async def lesson(request: Request, number: Annotated[int, InPath(ge=1, le=100)]) -> dict[str, Any]:
+        return lessons.play(number, parse_lesson(await body_of(request, LARGEST_WISH)))
+
     @app.get("/api/archive")
     async def archived(before: Annotated[int | None, Query(ge=0, lt=2**63)] = None) -> list[dict[str, Any]]:
         return await asyncio.to_thread(jobs.archived_games, settings.archive, before)
@@ -178,9 +243,15 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
         games.client.expect_job()
         return _lines(jobs.analyse(games.client, record, configuration, wish.turn, wish.player))
 
+    app.include_router(Practice(settings.puzzles).routes())
     if STATIC.is_dir():
         app.mount("/", StaticFiles(directory=STATIC, html=True))
     return app
+
+
+def _ending(data: bytes, color: bool) -> Iterator[dict[str, Any]]:
+    """In the bot process: the player's sets of states are followed through the whole game."""
+    yield explain(data, color)
 
 
 async def _game_file(record: GameRecord) -> Response:

@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +27,7 @@ from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.player import Player, tell
 from penumbra.rbc.observations import Observation
+from penumbra.server.adviser import AdviserSpec
 from penumbra.server.assistance import Assistant
 from penumbra.server.memory import return_freed
 
@@ -140,7 +141,7 @@ class BotProcess:
                 else:
                     self._queue(arguments[0], partial(self._answer, number, getattr(self, what), *arguments))
 
-    def open(self, key: str, spec: BotSpec | AssistantSpec) -> None:
+    def open(self, key: str, spec: BotSpec | AssistantSpec | AdviserSpec) -> None:
         self.close(key)
         self._held[key] = spec.open()
 
@@ -216,9 +217,11 @@ class BotProcess:
             self._pipe.send((number, what, value))
 
 
-def run(pipe: Connection, threads: int) -> None:
+def run(pipe: Connection, threads: int, own_players: Mapping[str, str]) -> None:
     """The process' main function."""
     return_freed()
+    for path, title in own_players.items():
+        registry.add_file(path, title)
     ignore_interrupts()  # the server decides when it is over
     with contextlib.suppress(OSError):
         os.nice(NICENESS)

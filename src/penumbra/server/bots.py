@@ -23,6 +23,7 @@ class Bot:
     name: str
     title: str
     line: str
+    rating: int | None  # Elo, where it has been measured
     takes_strength: bool
 
 
@@ -30,7 +31,7 @@ def bots() -> list[Bot]:
     """Everything that can play here, in the registry's order."""
     has_stockfish = find_stockfish() is not None
     return [
-        Bot(entry.name, entry.title, entry.line, registry.is_penumbra(entry.name))
+        Bot(entry.name, entry.title, entry.line, entry.rating, registry.takes_strength(entry.name))
         for entry in registry.ENTRIES.values()
         if has_stockfish or not entry.needs_stockfish
     ]

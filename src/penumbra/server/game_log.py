@@ -1,8 +1,9 @@
 """A game on disk: one file of JSON lines that only grows, from which the game goes on after a restart.
 
 The first line is the setup; then comes one line for each step, written before anybody is told of it, with what both
-clocks showed; the last says how the game ended. Each line follows from those before it: steps count up from 0, senses
-and moves take turns, and nothing follows the end. What does not follow is refused, and cut off a file that holds it.
+clocks showed, and one where the person begins to be helped; the last says how the game ended. Each line follows from
+those before it: steps count up from 0, senses and moves take turns, and nothing follows the end. What does not follow
+is refused, and cut off a file that holds it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import logging
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
@@ -26,6 +27,7 @@ log = logging.getLogger(__name__)
 
 VERSION = 1
 _NEW, _PRIVATE = os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600  # a log shows both sides of a game
+Aid = Literal["tracker", "hint"]  # what helps a person: the exact tracker, or Penumbra's advice
 Left = tuple[float, float] | None  # what White's and Black's clock show; None without clocks
 
 
@@ -51,6 +53,7 @@ class Setup:
     seconds: float | None = None  # of the clock, None: there is none
     increment: float = 0.0
     secret: str | None = None  # SHA-256 of what a page must show before it may play; None: the id is enough
+    owner: str | None = None  # SHA-256 of the cookie of whoever began it, in whose history it is
 
     def side(self, color: bool) -> SideSetup:
         return self.white if color else self.black
@@ -76,6 +79,14 @@ class MoveLine:
 
 
 @dataclass(frozen=True)
+class AidLine:
+    """From here on the person has been helped; `step` is the one that comes next."""
+
+    step: int
+    aid: Aid
+
+
+@dataclass(frozen=True)
 class Result:
     """How a game ended. After a crash nobody has won; `crashed` says whose program it was."""
 
@@ -96,7 +107,7 @@ class EndLine:
 
 
 StepLine = SenseLine | MoveLine
-Line = StepLine | EndLine
+Line = StepLine | AidLine | EndLine
 _LINE: TypeAdapter[Line] = TypeAdapter(Line)
 _SETUP = TypeAdapter(Setup)
 
@@ -111,7 +122,12 @@ class Story:
 
     @property
     def steps(self) -> list[StepLine]:
-        return [line for line in self.lines if not isinstance(line, EndLine)]
+        return [line for line in self.lines if isinstance(line, StepLine)]
+
+    @property
+    def aids(self) -> list[Aid]:
+        """What has helped the person, each once."""
+        return list(dict.fromkeys(line.aid for line in self.lines if isinstance(line, AidLine)))
 
     @property
     def result(self) -> Result | None:
@@ -205,7 +221,7 @@ class GameLog:
 
     def _advance(self, line: Line) -> None:
         self._over = isinstance(line, EndLine)
-        self._step += not self._over
+        self._step += isinstance(line, StepLine)
 
     def _write(self, data: bytes) -> None:
         """The whole line or none of it: half a line is cut off before another is written."""
@@ -232,23 +248,25 @@ class GameLog:
 def read(path: Path) -> Story:
     """The story up to the first line that is not whole or does not follow. ValueError if it is no game's log."""
     first, *rest = path.read_bytes().splitlines(keepends=True) or [b""]
-    story = Story(_setup(path, first), ends=[len(first)])
+    story, step = Story(_setup(path, first), ends=[len(first)]), 0
     for text in rest:
         try:
             line = _LINE.validate_json(text, strict=True)
         except ValueError:
             break
-        if not (text.endswith(b"\n") and _follows(line, len(story.lines), story.result is not None)):
+        if not (text.endswith(b"\n") and _follows(line, step, story.result is not None)):
             break
+        step += isinstance(line, StepLine)
         story.lines.append(line)
         story.ends.append(story.ends[-1] + len(text))
     return story
 
 
 def ending(path: Path) -> Story:
-    """The setup and the result, without the steps. ValueError if there is neither."""
+    """The setup, what helped the person, and the result, without the steps. ValueError if it is no game's log."""
     first, *rest = path.read_bytes().splitlines() or [b""]
     story = Story(_setup(path, first + b"\n"))
+    story.lines += [_LINE.validate_json(text, strict=True) for text in rest if b'"aid"' in text]
     if rest and isinstance(line := _LINE.validate_json(rest[-1], strict=True), EndLine):
         story.lines.append(line)
     return story
@@ -268,6 +286,8 @@ def _follows(line: Line, step: int, over: bool) -> bool:
     """Whether it may be the next line, where `step` is the next step."""
     if over or isinstance(line, EndLine):
         return not over
+    if isinstance(line, AidLine):
+        return line.step == step
     return line.step == step and isinstance(line, SenseLine if step % 2 == 0 else MoveLine)
 
 

@@ -6,12 +6,14 @@ import asyncio
 from typing import Any
 
 from penumbra.core import MOVE, SENSE, START_FEN
+from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.actions import parse_square, view
 from penumbra.rbc.player_view import PROTOCOL, color_name, listed_moves, request_code
+from penumbra.server.adviser import AdviceWish, AdviserSpec
 from penumbra.server.bot_client import Failed, Missing
 from penumbra.server.bot_process import AssistantSpec
 from penumbra.server.live_game import LiveGame
-from penumbra.server.messages import Assist, Message, Move, Refusal, Resign, Sense
+from penumbra.server.messages import Assist, Hint, Message, Move, Refusal, Resign, Sense
 
 
 class HumanGame(LiveGame):
@@ -20,6 +22,11 @@ class HumanGame(LiveGame):
     _assisting: asyncio.Task[None] | None = None
     _assisted = False  # whether the person wants to be
     _reported = 0  # observations that the assistant has been told
+    _advising: asyncio.Task[None] | None = None
+
+    def __init__(self, *arguments: Any, advice_by: Configuration | None = None, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._advice_by = advice_by or Configuration()
 
     @property
     def color(self) -> bool:
@@ -31,7 +38,8 @@ class HumanGame(LiveGame):
         return {
             "type": "game",
             "protocol": PROTOCOL,
-            "game": self.about() | {"mode": "play", "color": color_name(self.color)},
+            "game": self.about()
+            | {"mode": "play", "color": color_name(self.color), "thinks": self._thinks, "aids": self.aids},
             "events": self.views[self.color].events,
             "state": self.state(),
             "assisted": self._assisted,
@@ -72,7 +80,12 @@ class HumanGame(LiveGame):
                 self.finish(not self.color, "RESIGN")
             case Assist(on=on):
                 self._assisted = on
+                if on and not self.over:
+                    self.helped("tracker")
                 self._assist()
+            case Hint(step=step):
+                self._expect(step, self.game.step)
+                self._advise()
             case _:
                 raise Refusal("not watched", f"{message.type!r} is for games that are watched")
 
@@ -88,15 +101,55 @@ class HumanGame(LiveGame):
         if self.game.step != kind:
             raise Refusal("wrong step", "this is the time to sense" if kind == MOVE else "this is the time to move")
 
+    @property
+    def _thinks(self) -> float | None:
+        """Seconds that the opponent's budget allows it for a turn; None where it has none in seconds."""
+        seconds = self.setup.side(not self.color).seconds
+        return None if seconds is None else 2 * seconds
+
     # -- assistance
 
     def keys(self) -> list[str]:
-        return super().keys() if self._assisting is None else [*super().keys(), self._assistant]
+        return [*super().keys(), *(key for key, task in self._helpers() if task is not None)]
 
     def stop(self) -> None:
-        if self._assisting is not None:
-            self._assisting.cancel()
+        for _, task in self._helpers():
+            if task is not None:
+                task.cancel()
         super().stop()
+
+    def _helpers(self) -> list[tuple[str, asyncio.Task[None] | None]]:
+        return [(self._assistant, self._assisting), (self._adviser, self._advising)]
+
+    @property
+    def _adviser(self) -> str:
+        return f"{self.setup.id}:adviser"
+
+    def _advise(self) -> None:
+        """Penumbra's advice about the step that comes next, from the person's own observations; one at a time."""
+        if self._advising is not None and not self._advising.done():
+            return
+        self.helped("hint")
+        actions = tuple(self.game.legal_actions()) if self.game.step == MOVE else ()
+        wish = AdviceWish(self.step, tuple(self.views[self.color].observations), actions)
+        self._advising = asyncio.get_running_loop().create_task(self._ask_adviser(wish))
+
+    async def _ask_adviser(self, wish: AdviceWish) -> None:
+        advice = None
+        for _ in range(2):  # another bot process may have to be told everything first
+            try:
+                advice = await self.client.call(self._adviser, "advise", wish)
+                break
+            except Missing:
+                await self.client.open(self._adviser, AdviserSpec(self.color, START_FEN, self._advice_by))
+            except Failed:
+                break
+        if self.over or self.step != wish.step:
+            return
+        if advice is None:
+            self.send_all(Refusal("unavailable", "there is no hint: Penumbra cannot think about this game").to_json())
+        else:
+            self.send_all({"type": "hint", "step": wish.step, **advice})
 
     @property
     def _assistant(self) -> str:

@@ -28,7 +28,19 @@ from penumbra.rbc.walk import Step, move, sense
 from penumbra.server.bot_client import BotClient, Failed, Missing
 from penumbra.server.bot_process import BotSpec
 from penumbra.server.clocks import Clocks
-from penumbra.server.game_log import EndLine, GameLog, Line, MoveLine, Result, SenseLine, Setup, SideSetup, Story
+from penumbra.server.game_log import (
+    Aid,
+    AidLine,
+    EndLine,
+    GameLog,
+    Line,
+    MoveLine,
+    Result,
+    SenseLine,
+    Setup,
+    SideSetup,
+    Story,
+)
 from penumbra.server.messages import Message, Refusal
 
 log = logging.getLogger(__name__)
@@ -68,6 +80,7 @@ class LiveGame:
         self.views = {color: PlayerView(color, START_FEN) for color in (True, False)}
         self.last_step: Step | None = None
         self.result: Result | None = None
+        self.aids: list[Aid] = []  # what has helped the person
         self.unused: Callable[[], None] = lambda: None  # called when the game is over and nobody looks at it
         self.client = client
         self._log = game_log
@@ -190,6 +203,11 @@ class LiveGame:
                 self.views[color].observe(OpponentMoved(step.before.capture), step.before)
             case MoveLine(move=word):
                 step = move(self.game, request_code(word, color))
+            case AidLine(step=at, aid=aid):
+                if at != self.step:
+                    raise ValueError(f"help at step {at}, but the next is {self.step}")
+                self.aids.append(aid)
+                return
             case EndLine(over=result):
                 said, found = (result.winner, result.reason), (_name(self.game.winner), self.game.reason)
                 if said != found if self.game.over else result.reason not in _OFF_BOARD:
@@ -299,6 +317,12 @@ class LiveGame:
             self.state_changed()
         else:
             self._go_on()
+
+    def helped(self, aid: Aid) -> None:
+        """The person is helped, which the game's log and the person's history remember."""
+        if aid not in self.aids:
+            self.aids.append(aid)
+            self._keep(AidLine(self.step, aid))
 
     def _keep(self, line: Line) -> None:
         """Everybody hears when the disk is full, and when it is so no longer."""

@@ -11,7 +11,7 @@ import random
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from penumbra.server import bots
 from penumbra.server.bot_client import BotClient, Failed, Missing
 from penumbra.server.bot_game import BotGame
 from penumbra.server.game_log import GameLog, Setup, SideSetup, Story, ending, read
+from penumbra.server.histories import Histories, listed
 from penumbra.server.human_game import HumanGame
 from penumbra.server.live_game import LiveGame
 from penumbra.server.memory import physical
@@ -62,11 +63,12 @@ class Lobby:
         self._game_memory = game_memory
         self._trial: asyncio.Task[str] | None = None
         self._try_again = math.inf  # when
+        self.histories = Histories(folder)
         with contextlib.suppress(OSError):  # then games are played, and everybody is told that they are not kept
             folder.mkdir(0o700, parents=True, exist_ok=True)
 
-    async def create(self, wish: NewGame, secret: str | None = None) -> LiveGame:
-        """A new game, started; `secret` is what a page must show before it may play."""
+    async def create(self, wish: NewGame, secret: str | None = None, owner: str | None = None) -> LiveGame:
+        """A new game, started; `secret` is what a page must show before it may play, `owner` whose history it is in."""
         players = [wish.opponent] if isinstance(wish, NewPlay) else [wish.white, wish.black]
         for side in players:
             bots.check(side)
@@ -78,11 +80,13 @@ class Lobby:
             case NewPlay(opponent=opponent, color=color, clock=clock):
                 white = color == "white" or (color == "random" and secrets.randbelow(2) == 1)
                 sides = (SideSetup(PERSON), self._side(opponent))
-                setup = self._setup(*(sides if white else sides[::-1]), clock, secret)
+                setup = self._setup(*(sides if white else sides[::-1]), clock, secret, owner)
             case NewWatch(clock=clock):
                 setup = self._setup(self._side(wish.white), self._side(wish.black), clock, secret)
         game_log = GameLog(self._path(setup.id))
         game_log.create(setup)
+        if setup.owner is not None:
+            self.histories.add(setup.owner, setup.id)
         game = self._made(setup, game_log)
         if isinstance(game, BotGame) and isinstance(wish, NewWatch):
             game.paused, game.seconds = wish.paused, wish.seconds
@@ -120,6 +124,35 @@ class Lobby:
         game = self._made(story.setup, GameLog(path))
         game.resume(story)
         return game.record()
+
+    def person(self, game_id: str) -> bool | None:
+        """The person's colour in a game; None where two programs play."""
+        if game_id in self.awake:
+            return self.awake[game_id].setup.person
+        path = self._existing(game_id)
+        return self._readable(lambda: ending(path)).setup.person
+
+    def history(self, owner: str) -> list[dict[str, Any]]:
+        """The games of one person, the newest first, those that are not over among them."""
+        games = []
+        for game_id in reversed(self.histories.games(owner)):
+            with contextlib.suppress(ValueError, OSError):
+                story = ending(self._path(game_id))
+                if story.setup.owner == owner:
+                    games.append(listed(story))
+        return games
+
+    def delete(self, owner: str, game_ids: Sequence[str]) -> int:
+        """Deletes games of this person for ever, also those that are not over; how many there were."""
+        mine = [game_id for game_id in game_ids if game_id in self.histories.games(owner)]
+        for game_id in mine:
+            if (game := self.awake.pop(game_id, None)) is not None:
+                game.send_all(Refusal("unknown game", "this game has been deleted", 404).to_json())
+                game.stop()
+            for path in (self._path(game_id), self._path(game_id).with_suffix(".damaged")):
+                path.unlink(missing_ok=True)
+        self.histories.remove(owner, mine)
+        return len(mine)
 
     async def penumbra_fault(self) -> str:
         """Why Penumbra cannot play here, "" if it can: it has made a choice, with the weights that games will use."""
@@ -211,10 +244,12 @@ class Lobby:
             del self.awake[game.setup.id]
             game.stop()
 
-    def _setup(self, white: SideSetup, black: SideSetup, clock: Clock | None, secret: str | None) -> Setup:
+    def _setup(
+        self, white: SideSetup, black: SideSetup, clock: Clock | None, secret: str | None, owner: str | None = None
+    ) -> Setup:
         seconds, increment = (None, 0.0) if clock is None else (clock.seconds, clock.increment)
         seed = random.SystemRandom().getrandbits(32)
-        return Setup(self._new_id(), int(time.time()), white, black, seed, seconds, increment, secret)
+        return Setup(self._new_id(), int(time.time()), white, black, seed, seconds, increment, secret, owner)
 
     def _side(self, side: Side) -> SideSetup:
         made = registry.make(side.player, 0, self._configured(side.strength))
@@ -229,5 +264,7 @@ class Lobby:
             for color, side in ((True, setup.white), (False, setup.black))
             if side.player is not None
         }
-        kind = BotGame if setup.person is None else HumanGame
-        return kind(setup, game_log, self.client, configurations, now=self._now)
+        if setup.person is None:
+            return BotGame(setup, game_log, self.client, configurations, now=self._now)
+        advice_by = self._configured(Strength())
+        return HumanGame(setup, game_log, self.client, configurations, now=self._now, advice_by=advice_by)

@@ -3,7 +3,7 @@
 
 import { Chessboard } from "cm-chessboard/src/Chessboard.js";
 import { make } from "../elements";
-import { type Color, type Pieces, type Square, pieceName, placementOf, squareAt } from "../squares";
+import { type Color, FILES, type Pieces, type Square, opponent, pieceName, placementOf, squareAt } from "../squares";
 import { type Arrow, ArrowLayer, type Belief, BeliefLayer, type Light, NO_LIGHT, SenseLayer } from "./layers";
 import { loadPieces, pieceIcon } from "./pieces";
 
@@ -15,6 +15,8 @@ export interface BoardInput {
   /** Whether the piece on a cell can be dragged. */
   canDrag?(square: Square): boolean;
   drag?(square: Square): void;
+  /** What is dragged from a cell; otherwise the piece on it. */
+  pieceOn?(square: Square): string | undefined;
   drop?(from: Square, to: Square | null): void;
   /** Escape was pressed. */
   cancel?(): void;
@@ -26,8 +28,12 @@ const DRAG_AFTER = 5; // pixels
 const MOVE_MS = 180;
 
 export class Board {
+  /** The board with its coordinates beside it. */
   readonly element: HTMLElement;
+  private readonly board: HTMLElement;
   private readonly holder = make("div", { class: "board-svg" });
+  private readonly ranks = make("div", { class: "ranks", "aria-hidden": "true" });
+  private readonly files = make("div", { class: "files", "aria-hidden": "true" });
   private readonly grid: HTMLElement;
   private readonly cells = new Map<Square, HTMLElement>();
   private readonly chessboard: Chessboard;
@@ -43,19 +49,20 @@ export class Board {
   constructor(
     host: HTMLElement,
     label: string,
-    private readonly orientation: Color,
+    private orientation: Color,
     private input: BoardInput = {},
   ) {
     loadPieces();
     this.grid = make("div", { class: "cells", role: "grid", "aria-label": label });
-    this.element = make("div", { class: "board" }, this.holder, this.grid);
+    this.board = make("div", { class: "board" }, this.holder, this.grid);
+    this.element = make("div", { class: "board-frame" }, this.ranks, this.board, this.files);
     host.append(this.element);
     this.focused = orientation === "white" ? "e4" : "e5";
     this.chessboard = new Chessboard(this.holder, {
       orientation: orientation[0],
       style: {
         cssClass: "penumbra",
-        showCoordinates: true,
+        showCoordinates: false, // ours stand outside the squares
         animationDuration: matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : MOVE_MS,
       },
       extensions: [{ class: SenseLayer }, { class: BeliefLayer }, { class: ArrowLayer }],
@@ -99,6 +106,16 @@ export class Board {
     }
   }
 
+  /** Turns it round. */
+  flip(): void {
+    this.orientation = opponent(this.orientation);
+    this.grid.replaceChildren();
+    this.cells.clear();
+    this.makeCells();
+    void this.chessboard.setOrientation(this.orientation[0] as "w" | "b", false);
+    this.describe();
+  }
+
   focus(square: Square = this.focused): void {
     this.moveFocus(square);
   }
@@ -117,6 +134,11 @@ export class Board {
   // -- cells
 
   private makeCells(): void {
+    const along = [...FILES];
+    const up = ["8", "7", "6", "5", "4", "3", "2", "1"];
+    const turned = this.orientation === "black";
+    this.files.replaceChildren(...(turned ? along.reverse() : along).map((name) => make("span", {}, name)));
+    this.ranks.replaceChildren(...(turned ? up.reverse() : up).map((name) => make("span", {}, name)));
     for (let row = 0; row < 8; row++) {
       const line = make("div", { role: "row" });
       for (let column = 0; column < 8; column++) {
@@ -177,8 +199,9 @@ export class Board {
       const [file, rank] = [this.focused.charCodeAt(0) - 97, Number(this.focused[1]) - 1];
       const next = squareAt(file + up * step[0], rank + up * step[1]);
       if (next) this.moveFocus(next);
-    } else if (event.key === "Enter" || event.key === " ") this.input.choose?.(this.focused, "key");
-    else if (event.key === "Escape") this.input.cancel?.();
+    } else if (event.key === "Enter" || event.key === " ") {
+      if (!event.repeat) this.input.choose?.(this.focused, "key");
+    } else if (event.key === "Escape") this.input.cancel?.();
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -210,9 +233,9 @@ export class Board {
     if (!drag) return;
     if (!drag.image) {
       if (Math.hypot(event.clientX - drag.x, event.clientY - drag.y) < DRAG_AFTER) return;
-      drag.image = pieceIcon(this.pieces[drag.from] ?? "P");
+      drag.image = pieceIcon(this.input.pieceOn?.(drag.from) ?? this.pieces[drag.from] ?? "P");
       drag.image.classList.add("dragged");
-      drag.image.style.width = `${this.element.clientWidth / 8}px`;
+      drag.image.style.width = `${this.board.clientWidth / 8}px`;
       document.body.append(drag.image);
       this.grid.setPointerCapture(event.pointerId);
       this.input.drag?.(drag.from);

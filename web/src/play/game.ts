@@ -1,40 +1,32 @@
-// A game being played: the board as the player knows it, what to do now, and what happened.
+// A game being played: the table, what to do now, what happened, and how it ended.
 
 import { alertUser, say } from "../announce";
-import { Board } from "../board/board";
-import type { Belief } from "../board/layers";
-import { type Style, beliefOf } from "../board/shares";
+import { setTurn } from "../attention";
 import { ClockFace } from "../clock";
 import { choice, labelled, make, warning } from "../elements";
-import { type Page, go, isTyping } from "../page";
-import type { Assistance, GameAbout, PlayGreeting, PlayMessage, PlayState } from "../protocol";
+import type { Page } from "../page";
+import type { GameEvent, PlayGreeting, PlayMessage, PlayState } from "../protocol";
 import { PROTOCOL } from "../protocol";
-import { GameSocket, getText } from "../server";
-import {
-  type Color,
-  type Pieces,
-  type Square,
-  colorOf,
-  opponent,
-  pieceName,
-  piecesOfFen,
-  pieceOf,
-  senseWindow,
-} from "../squares";
-import { UNKEPT, count, percent, resultFor } from "../words";
-import { Knowledge } from "./knowledge";
-import { Notes } from "./notes";
+import { showRules } from "../rules";
+import { GameSocket } from "../server";
+import { remember, settings } from "../settings";
+import { play, toggleSounds } from "../sounds";
+import { type Color, opponent, piecesOfFen } from "../squares";
+import { UNKEPT, count, resultFor } from "../words";
+import { Ending } from "./ending";
+import { hintWords } from "./hints";
 import { forgetGame, rememberGame } from "./ongoing";
-import { choosePromotion } from "./promotion";
+import { type Help, Table } from "./table";
+import { ThinkingBar } from "./thinking";
+import { TurnList } from "./turn_list";
 
-const START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
+export const START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
 const SPOKEN: Record<PlayState["phase"], string> = {
   sense: "Your turn: sense.",
   move: "Now move.",
   waiting: "",
   over: "The game is over.",
 };
-type Help = "none" | Style;
 
 export function playGame(id: string): Page {
   return new PlayPage(id);
@@ -43,35 +35,30 @@ export function playGame(id: string): Page {
 class PlayPage implements Page {
   readonly element = make("div", { class: "table" });
   private readonly banner = make("p", { class: "banner" });
-  private readonly notices = make("p", { class: "notice" });
-  private readonly lost = make("p", { class: "lost", role: "alert", hidden: true });
+  private readonly thinking = new ThinkingBar();
+  private readonly notices = make("ul", { class: "notices", "aria-label": "What happened", tabindex: "0" });
+  private readonly lost = warning("The connection to the server is lost. Trying to come back…");
   private readonly unkept = warning(UNKEPT);
-  private readonly moves = make("ol", { class: "moves", "aria-label": "Turns", tabindex: "0" });
+  private readonly nothing = button("Sense nothing", () => this.table?.senseNothing());
+  private readonly pass = button("Pass", () => this.table?.pass());
+  private readonly resign = button("Resign", () => this.giveUp(), "quiet");
+  private readonly hint = button("Hint", () => this.askHint(), "quiet");
   private readonly states = make("p", { class: "states" });
-  private readonly pass = make("button", { type: "button", onclick: () => this.skip() }, "Pass");
-  private readonly resign = make("button", { type: "button", class: "quiet", onclick: () => this.giveUp() }, "Resign");
-  private readonly after = make("div", { class: "actions", hidden: true });
+  private readonly assisted = make("small", { class: "assisted" });
+  private readonly turns = new TurnList((turn) => this.table?.lookAtTurn(turn));
   private readonly clocks: Record<Color, ClockFace> = { white: new ClockFace("white"), black: new ClockFace("black") };
+  private readonly ending = new Ending();
   private readonly socket: GameSocket<PlayMessage>;
-  private board: Board | null = null;
-  private notes: Notes | null = null;
-  private color: Color = "white";
-  private knowledge: Knowledge | null = null;
-  private state: PlayState = { phase: "waiting", clocks: null, kept: true };
-  private assistance: Assistance | null = null;
-  private help: Help = "none";
-  private ages = true;
-  private pointed: Square | null = null;
-  private selected: Square | null = null;
-  private tapped: Square | null = null; // by touch: a second tap senses
-  private sent = false; // an action whose answer has not come
-  private truth: Pieces | null = null; // once the game is over
+  private table: Table | null = null;
+  private game: PlayGreeting["game"] | null = null;
+  private helpChoice: HTMLElement | null = null;
+  private message = ""; // an error, or advice: until something happens
 
   constructor(private readonly id: string) {
     this.element.append(make("p", { class: "loading" }, "Connecting…"));
     this.socket = new GameSocket<PlayMessage>(id, {
       message: (message) => this.receive(message),
-      connected: (yes) => this.connected(yes),
+      connected: (yes) => (this.lost.hidden = yes),
       refused: (reason) => this.refused(reason),
     });
     document.addEventListener("keydown", this.key);
@@ -79,7 +66,8 @@ class PlayPage implements Page {
 
   destroy(): void {
     this.socket.close();
-    this.board?.destroy();
+    this.table?.destroy();
+    this.thinking.stop();
     for (const clock of Object.values(this.clocks)) clock.stop();
     document.removeEventListener("keydown", this.key);
   }
@@ -91,25 +79,26 @@ class PlayPage implements Page {
       case "game":
         this.begin(message);
         break;
-      case "update": {
-        this.sent = false;
-        if (message.event && this.knowledge) {
-          const words = this.knowledge.learn(message.event);
-          this.notices.textContent = words;
-          say(words);
-        }
-        this.setState(message.state);
+      case "update":
+        this.update(message.event, message.state);
         break;
-      }
       case "assistance":
-        this.assistance = message;
+        if (this.table) this.table.assistance = message;
+        this.table?.draw();
+        this.draw();
+        break;
+      case "hint":
+        if (this.table?.state.step !== message.step) break;
+        this.table.advised = message.kind === "sense" ? { sense: message.square } : { move: message.move };
+        this.message = hintWords(message);
+        say(this.message);
+        this.table.draw();
         this.draw();
         break;
       case "error":
-        this.sent = false;
-        this.notices.textContent = message.message;
+        this.message = message.message;
         alertUser(message.message);
-        this.draw();
+        this.table?.refused();
         break;
     }
   }
@@ -119,29 +108,54 @@ class PlayPage implements Page {
       this.refused("the server has been updated; load the page again");
       return;
     }
-    const { game } = greeting;
-    this.color = game.color;
-    this.knowledge = new Knowledge(this.color, piecesOfFen(START));
-    let words = "";
-    for (const event of greeting.events) words = this.knowledge.learn(event);
-    if (!this.board) this.build(game);
-    this.notices.textContent = words;
-    this.sent = false;
-    if (this.help !== "none") this.socket.send({ type: "assist", on: true });
+    this.game = greeting.game;
+    if (!this.table) this.build(greeting.game);
+    this.table!.help = greeting.assisted ? settings().style : "none";
+    for (const one of this.helpChoice!.children)
+      one.setAttribute("aria-pressed", String((one as HTMLElement).dataset["value"] === this.table!.help));
+    if (greeting.assisted) this.socket.send({ type: "assist", on: true });
+    const { color } = greeting.game;
     if (greeting.state.phase === "over") forgetGame(this.id);
-    else rememberGame(this.id, game[opponent(this.color)].name, this.color);
-    this.setState(greeting.state);
+    else rememberGame(this.id, greeting.game[opponent(color)].name, color);
+    this.show(greeting.state, () => this.table!.begin(greeting.events, greeting.state));
   }
 
-  private connected(yes: boolean): void {
-    if (this.lost.hidden === yes) return;
-    this.lost.hidden = yes;
-    this.lost.textContent = "The connection to the server is lost. Trying to come back…";
-    this.draw();
+  private update(event: GameEvent | null, state: PlayState): void {
+    if (!this.table) return;
+    this.message = "";
+    let words = "";
+    if (event) {
+      words = this.table.learn(event);
+      say(words);
+      this.sound(event);
+    }
+    const before = this.table.state.phase;
+    this.show(state, () => this.table!.setState(state));
+    if (before !== state.phase) say(`${words} ${SPOKEN[state.phase]}`);
+    if (before !== "over" && state.result) {
+      const won = state.result.winner === this.game!.color;
+      play(won ? "won" : "over");
+    }
+  }
+
+  private show(state: PlayState, change: () => void): void {
+    for (const clock of Object.values(this.clocks)) clock.show(state.clocks);
+    this.unkept.hidden = state.kept;
+    this.thinking.show(state.phase === "waiting", this.game!.thinks);
+    setTurn(state.phase === "sense" || state.phase === "move");
+    change();
+    if (state.phase === "over" && state.result && !this.table!.truth)
+      void this.ending.show(this.game!, state.result, this.table!);
+  }
+
+  private sound(event: GameEvent): void {
+    if (event.type === "turn") play(event.capture ? "lost" : "turn");
+    else if (event.type === "moved") play(event.capture ? "capture" : "move");
   }
 
   private refused(reason: string): void {
     forgetGame(this.id);
+    this.element.classList.remove("table");
     this.element.replaceChildren(
       make(
         "div",
@@ -153,46 +167,71 @@ class PlayPage implements Page {
     );
   }
 
-  private setState(state: PlayState): void {
-    const before = this.state.phase;
-    this.state = state;
-    this.selected = this.tapped = null;
-    for (const clock of Object.values(this.clocks)) clock.show(state.clocks);
-    this.unkept.hidden = state.kept;
-    if (state.phase === "over" && !this.truth) void this.reveal();
-    this.draw();
-    if (before !== state.phase) say(`${this.notices.textContent} ${SPOKEN[state.phase]}`);
-  }
-
   // -- building
 
-  private build(game: GameAbout): void {
-    const them = opponent(this.color);
-    const holder = make("div", { class: "board-column" });
-    const bar = (color: Color, name: string) =>
+  private build(game: PlayGreeting["game"]): void {
+    const { color } = game;
+    const bar = (side: Color, place: string, name: string) =>
       make(
         "div",
-        { class: "player-bar" },
-        make("span", { class: `disc ${color}` }),
+        { class: `player-bar ${place}` },
+        make("span", { class: `disc ${side}` }),
         make("strong", {}, name),
-        this.clocks[color].element,
+        this.clocks[side].element,
       );
-    holder.append(bar(them, game[them].name));
-    this.board = new Board(holder, "Board", this.color, {
-      choose: (square, by) => this.choose(square, by),
-      point: (square) => {
-        this.pointed = square;
-        this.drawLight();
-      },
-      canDrag: (square) => this.canMove && !!this.targets(square).length,
-      drag: (square) => this.pick(square),
-      drop: (from, to) => (to && to !== from ? this.tryMove(from, to) : this.pick(null)),
-      cancel: () => this.pick(null),
-      describe: (square) => this.describe(square),
-    });
-    holder.append(bar(this.color, "You"));
-    this.notes = new Notes(this.id, this.color, () => this.draw());
-    const help = choice<Help>(
+    const holder = make("div", { class: "board-column" });
+    const sound = button("", () => showSound(toggleSounds()), "quiet");
+    const showSound = (on: boolean) => {
+      sound.textContent = on ? "Sound on" : "Sound off";
+      sound.setAttribute("aria-pressed", String(on));
+    };
+    showSound(settings().sound);
+    const them = bar(opponent(color), "them", game[opponent(color)].name);
+    them.append(this.thinking.element);
+    this.element.replaceChildren(
+      them,
+      holder,
+      bar(color, "you", "You"),
+      make(
+        "div",
+        { class: "side" },
+        this.banner,
+        this.notices,
+        make("div", { class: "choices" }, this.nothing, this.pass),
+        this.ending.element,
+        make(
+          "div",
+          { class: "tools", role: "group", "aria-label": "Game" },
+          this.hint,
+          button("◀", () => this.table?.step(-1), "quiet", "One step back"),
+          button("▶", () => this.table?.step(1), "quiet", "One step forward"),
+          button("Turn", () => this.table?.flip(), "quiet", "Turn the board"),
+          sound,
+          button("Rules", showRules, "quiet"),
+          this.resign,
+        ),
+        this.turns.element,
+        this.aids(),
+        make(
+          "nav",
+          { class: "pages", "aria-label": "Elsewhere" },
+          ...["play", "games", "review"].map((name) => make("a", { href: `#/${name}` }, name)),
+        ),
+      ),
+      make("div", { class: "toasts" }, this.lost, this.unkept),
+    );
+    this.table = new Table(
+      holder,
+      color,
+      piecesOfFen(START),
+      { act: (action) => this.act(action), changed: () => this.draw() },
+      { id: this.id, mayQueue: true },
+    );
+    this.element.querySelector(".notes-place")!.append(this.table.notes!.element);
+  }
+
+  private aids(): HTMLElement {
+    this.helpChoice = choice<Help>(
       "Assistance",
       [
         ["none", "None"],
@@ -202,90 +241,30 @@ class PlayPage implements Page {
       "none",
       (value) => this.assist(value),
     );
-    const ages = make("input", { type: "checkbox", checked: true });
+    const ages = make("input", { type: "checkbox", checked: settings().ages });
     ages.addEventListener("change", () => {
-      this.ages = ages.checked;
-      this.draw();
+      remember({ ages: ages.checked });
+      this.table?.draw();
     });
-    const side = make(
-      "div",
-      { class: "side" },
-      this.banner,
-      this.lost,
-      this.unkept,
-      this.notices,
-      make("div", { class: "actions" }, this.pass, this.resign),
-      this.after,
-      make("h2", {}, "Turns"),
-      this.moves,
-      make(
-        "details",
-        { class: "aids", open: innerWidth > 900 },
-        make("summary", {}, "Aids"),
-        labelled("What your observations allow", help),
-        this.states,
-        labelled("Your notes", this.notes.element),
-        make("label", { class: "check" }, ages, "Show how many turns ago a piece was seen"),
-      ),
+    const drawer = make(
+      "details",
+      { class: "aids", open: settings().aids },
+      make("summary", {}, "Aids"),
+      labelled("What your observations allow", this.helpChoice),
+      this.states,
+      labelled("Your notes", make("div", { class: "notes-place" })),
+      make("label", { class: "check" }, ages, "Show how many turns ago a piece was seen"),
+      this.assisted,
     );
-    this.element.replaceChildren(holder, side);
+    drawer.addEventListener("toggle", () => remember({ aids: drawer.open }));
+    return drawer;
   }
 
   // -- what the player does
 
-  private get canMove(): boolean {
-    return this.state.phase === "move" && !this.sent;
-  }
-
-  private targets(from: Square): Square[] {
-    return [
-      ...new Set((this.state.moves ?? []).filter((move) => move.startsWith(from)).map((move) => move.slice(2, 4))),
-    ];
-  }
-
-  private choose(square: Square, by: "mouse" | "touch" | "key"): void {
-    if (this.notes?.active) {
-      say(this.notes.put(square));
-    } else if (this.state.phase === "sense" && !this.sent) {
-      if (by === "touch" && this.tapped !== square) {
-        this.tapped = square;
-        this.pointed = square;
-        this.draw();
-      } else this.act({ type: "sense", square });
-    } else if (this.canMove) {
-      if (this.selected && this.targets(this.selected).includes(square)) this.tryMove(this.selected, square);
-      else this.pick(this.targets(square).length && square !== this.selected ? square : null);
-    }
-  }
-
-  private pick(square: Square | null): void {
-    this.selected = square;
-    if (square) say(`${square}: ${count(this.targets(square).length, "square")} to move to`);
-    this.draw();
-  }
-
-  private async tryMove(from: Square, to: Square): Promise<void> {
-    const moves = (this.state.moves ?? []).filter((move) => move.startsWith(from + to));
-    this.selected = null;
-    if (!moves.length) {
-      this.draw();
-      return;
-    }
-    if (moves.some((move) => move.length === 5)) {
-      const piece = await choosePromotion(this.color);
-      if (piece && this.canMove) this.act({ type: "move", move: from + to + piece });
-      this.board?.focus(to);
-    } else this.act({ type: "move", move: moves[0]! });
-  }
-
-  private skip(): void {
-    if (this.state.phase === "sense") this.act({ type: "sense", square: null });
-    else if (this.canMove) this.act({ type: "move", move: null });
-  }
-
-  private act(action: object): void {
-    this.sent = this.socket.send({ ...action, step: this.state.step });
-    this.draw();
+  private act(action: object): boolean {
+    this.message = "";
+    return this.socket.send({ ...action, step: this.table!.state.step });
   }
 
   private giveUp(): void {
@@ -300,145 +279,99 @@ class PlayPage implements Page {
     }
   }
 
+  private askHint(): void {
+    if (!this.table?.canSense && !this.table?.canMove) return;
+    this.message = "Penumbra is looking for a hint…";
+    this.socket.send({ type: "hint", step: this.table.state.step });
+    this.draw();
+  }
+
   private assist(help: Help): void {
-    this.help = help;
-    this.assistance = null;
+    const table = this.table!;
+    table.help = help;
+    table.assistance = null;
+    if (help !== "none") remember({ style: help });
     this.socket.send({ type: "assist", on: help !== "none" });
+    table.draw();
     this.draw();
   }
 
   private readonly key = (event: KeyboardEvent): void => {
-    if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "p" && !this.pass.disabled) this.skip();
+    if (/^(INPUT|SELECT)$/.test((event.target as HTMLElement).tagName) || document.querySelector("dialog[open]"))
+      return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    const { table } = this;
+    if (!table) return;
+    if (event.key === "p") table.pass();
+    else if (event.key === "n") table.senseNothing();
+    else if (event.key === "h") this.askHint();
+    else if (event.key === "f") table.flip();
+    else if (event.key === ",") table.step(-1);
+    else if (event.key === ".") table.step(1);
+    else if (event.key === "Escape" && table.past !== null) table.look(null);
   };
-
-  private async reveal(): Promise<void> {
-    forgetGame(this.id);
-    this.after.replaceChildren(
-      make(
-        "button",
-        { type: "button", class: "primary", onclick: () => go(`#/review/game/${this.id}`) },
-        "Review the game",
-      ),
-      make("button", { type: "button", onclick: () => go("#/play") }, "New game"),
-    );
-    this.after.hidden = false;
-    const history = JSON.parse(await getText(`/api/games/${this.id}`)) as { fens_after_move: Record<string, string[]> };
-    const fens = [history.fens_after_move["true"] ?? [], history.fens_after_move["false"] ?? []];
-    const [white, black] = fens as [string[], string[]];
-    const last = white.length > black.length ? white.at(-1) : black.at(-1);
-    this.truth = piecesOfFen(last ?? START);
-    this.draw();
-  }
 
   // -- drawing
 
   private draw(): void {
-    const { board, knowledge, state } = this;
-    if (!board || !knowledge) return;
-    this.element.dataset["phase"] = state.phase;
-    board.setPieces(this.truth ?? knowledge.own, true);
-    board.setBelief(this.truth ? { heat: {}, ghosts: [] } : this.belief(knowledge));
-    this.drawLight();
-    board.describe();
-    this.banner.textContent = this.instruction();
-    this.banner.className = `banner ${state.phase}`;
-    this.pass.textContent = state.phase === "sense" ? "Sense nothing" : "Pass";
-    this.pass.hidden = this.resign.hidden = state.phase === "over";
-    this.pass.disabled = this.sent || !(state.phase === "sense" || state.phase === "move");
-    this.states.textContent = this.statesText();
-    this.drawMoves(knowledge);
+    const { table } = this;
+    if (!table) return;
+    const { phase } = table.state;
+    this.element.dataset["phase"] = phase;
+    this.banner.textContent = this.instruction(table);
+    this.banner.className = `banner ${table.past === null ? phase : "past"}`;
+    offer(this.nothing, table.canSense && table.canSkip);
+    offer(this.pass, table.canMove && table.canSkip);
+    offer(this.hint, table.canSense || table.canMove);
+    for (const only of [this.nothing.parentElement!, this.hint, this.resign]) only.hidden = phase === "over";
+    this.notices.replaceChildren(...this.lines(table).map((words) => make("li", {}, words)));
+    this.states.textContent = statesText(table);
+    this.assisted.textContent = this.game?.aids.length || table.help !== "none" ? "This game counts as assisted." : "";
+    this.turns.show(table.knowledge.turns, table.past === null ? null : table.shown.turn);
   }
 
-  private belief(knowledge: Knowledge): Belief {
-    const notes = this.notes?.ghosts() ?? [];
-    const pieces = this.assistance?.pieces;
-    if (this.help === "none" || !pieces) return { heat: {}, ghosts: [...knowledge.ghosts(this.ages), ...notes] };
-    const { heat, ghosts } = beliefOf(pieces, opponent(this.color), this.help);
-    const seen = this.help === "heat" ? knowledge.ghosts(false) : [];
-    return { heat, ghosts: [...ghosts, ...seen, ...notes] };
+  private lines(table: Table): string[] {
+    return [
+      ...(this.message ? [this.message] : []),
+      ...(table.note ? [table.note] : []),
+      ...[...table.notices].reverse(),
+    ];
   }
 
-  private drawLight(): void {
-    const { board, knowledge, state } = this;
-    if (!board || !knowledge) return;
-    const preview = state.phase === "sense" && !this.sent && !this.notes?.active ? (this.tapped ?? this.pointed) : null;
-    const sensed = preview ?? knowledge.lastSense;
-    board.setLight({
-      fog: this.truth || this.help !== "none" ? {} : knowledge.fog(),
-      window: sensed && state.phase !== "over" ? senseWindow(sensed) : [],
-      windowKind: preview ? "preview" : "sensed",
-      marks: {
-        last: knowledge.lastMove ?? [],
-        capture: knowledge.lost ? [knowledge.lost] : [],
-        selected: this.selected ? [this.selected] : [],
-        target: this.selected ? this.targets(this.selected) : [],
-      },
-    });
-  }
-
-  private instruction(): string {
-    const { state } = this;
-    if (state.phase === "over" && state.result) return resultFor(this.color, state.result);
-    if (state.phase === "waiting") return "Your opponent is thinking…";
-    if (this.sent) return "…";
-    if (this.notes?.active) return "Notes: choose a square. Turn notes off to go on.";
+  private instruction(table: Table): string {
+    const { state } = table;
+    if (table.past !== null) return `Turn ${table.shown.turn}, as you knew it then. Escape goes back.`;
+    if (state.phase === "over" && state.result) return resultFor(this.game!.color, state.result);
+    if (state.phase === "waiting")
+      return table.queue.empty ? "Your opponent is thinking…" : `Planned: ${table.queue.words}. Escape clears it.`;
+    if (table.sent) return "…";
+    if (table.notes?.active) return "Notes: choose a square. Turn notes off to go on.";
     if (state.phase === "sense")
-      return this.tapped ? `Tap ${this.tapped} again to sense there` : "Sense: choose the middle of a 3×3 window";
-    return this.selected ? "Move: choose where to" : "Move: choose a piece, or pass";
-  }
-
-  private statesText(): string {
-    if (this.help === "none") return "";
-    if (!this.assistance) return "Counting…";
-    const { states, complete } = this.assistance;
-    if (states === null) return "Too many positions to follow.";
-    return complete ? `${count(states, "position")} possible` : `More than ${count(states, "position")} possible`;
-  }
-
-  private describe(square: Square): string {
-    const knowledge = this.knowledge!;
-    const own = (this.truth ?? knowledge.own)[square];
-    const note = this.notes?.at(square);
-    const noted = note ? `; your note: ${pieceName(note)}` : "";
-    if (own) return pieceName(own) + noted;
-    if (this.truth) return "empty";
-    const shares = this.help !== "none" ? this.assistance?.pieces[square] : undefined;
-    if (shares)
-      return (
-        Object.entries(shares)
-          .map(([kind, share]) => `${pieceName(pieceOf(kind, opponent(this.color)))} ${percent(share)}`)
-          .join(", ") + noted
-      );
-    const sight = knowledge.sights.get(square);
-    const age = knowledge.age(square);
-    const when = age === 0 ? "seen now" : `seen ${count(age, "turn")} ago`;
-    return `${sightName(sight?.piece ?? null, this.color)}, ${when}${noted}`;
-  }
-
-  private drawMoves(knowledge: Knowledge): void {
-    const items = knowledge.turns.map(({ number, sense, move, notices }) =>
-      make(
-        "li",
-        {},
-        make("span", { class: "number" }, `${number}.`),
-        make("span", { class: "sensed", title: "sensed" }, sense ? `◎ ${sense}` : ""),
-        make("span", { class: "moved" }, move),
-        ...notices.map((words) => make("small", {}, words)),
-      ),
-    );
-    if (
-      this.moves.childElementCount !== items.length ||
-      this.moves.lastElementChild?.textContent !== items.at(-1)?.textContent
-    ) {
-      this.moves.replaceChildren(...items);
-      this.moves.scrollTop = this.moves.scrollHeight;
-    }
+      return table.tapped ? `Tap ${table.tapped} again to sense there` : "Sense: choose the middle of a 3×3 window";
+    return table.selected ? "Move: choose where to" : "Move: choose a piece, or pass";
   }
 }
 
-/** What was last seen on a square; an own piece that stood there is gone since. */
-function sightName(piece: string | null, color: Color): string {
-  if (piece === "?") return "an unknown piece";
-  return piece === null || colorOf(piece) === color ? "empty" : pieceName(piece);
+/** An element that can be pressed, or cannot now; it keeps the focus meanwhile. */
+function offer(element: HTMLElement, yes: boolean): void {
+  element.setAttribute("aria-disabled", String(!yes));
+}
+
+function button(text: string, act: () => void, kind = "", label?: string): HTMLButtonElement {
+  const press = (event: Event): void => {
+    if ((event.currentTarget as HTMLElement).getAttribute("aria-disabled") !== "true") act();
+  };
+  return make(
+    "button",
+    { type: "button", class: kind || null, "aria-label": label, title: label, onclick: press },
+    text,
+  );
+}
+
+function statesText(table: Table): string {
+  if (table.help === "none") return "";
+  if (!table.assistance) return "Counting…";
+  const { states, complete } = table.assistance;
+  if (states === null) return "Too many positions to follow.";
+  return complete ? `${count(states, "position")} possible` : `More than ${count(states, "position")} possible`;
 }

@@ -28,6 +28,7 @@ export class Knowledge {
   lastSense: Square | null = null; // of this turn
   lastMove: [Square, Square] | null = null;
   lost: Square | null = null; // by the opponent's last move
+  news: string[] = []; // in words: the player's last move and what was told since
 
   constructor(
     readonly color: Color,
@@ -39,8 +40,10 @@ export class Knowledge {
 
   /** Takes in one event; what it says in words. */
   learn(event: GameEvent): string {
-    const words = notice(event, this.own, this.turn === 0);
+    const words = notice(event, this.own, this.turn === 0 && this.color === "white");
+    const before = this.own;
     this.own = event.own;
+    this.news = event.type === "moved" ? [words] : [...this.news, words];
     switch (event.type) {
       case "turn":
         this.turn++;
@@ -56,7 +59,7 @@ export class Knowledge {
         break;
       case "moved":
         this.lastMove = event.taken ? [event.taken.slice(0, 2), event.taken.slice(2, 4)] : null;
-        this.last.move = moveText(event.requested, event.taken, event.capture);
+        this.last.move = moveText(event.requested, event.taken, event.capture, before);
         if (event.requested !== event.taken || event.capture) this.last.notices.push(words);
         this.forgetWhereWeAre(event.taken, event.capture);
         break;

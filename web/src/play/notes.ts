@@ -51,6 +51,15 @@ export class Notes {
     return this.notes[square] ? `note: ${pieceName(piece)} on ${square}` : `no note on ${square}`;
   }
 
+  /** A note dragged elsewhere, or off the board. */
+  moveTo(from: Square, to: Square | null): void {
+    const piece = this.notes[from];
+    if (!piece || from === to) return;
+    delete this.notes[from];
+    if (to) this.notes[to] = piece;
+    this.save();
+  }
+
   ghosts(): Ghost[] {
     return Object.entries(this.notes).map(([square, piece]) => ({ square, piece, strength: 0.7, kind: "note" }));
   }

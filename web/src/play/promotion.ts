@@ -4,8 +4,8 @@ import { make } from "../elements";
 import { pieceIcon } from "../board/pieces";
 import { type Color, kindName, pieceOf } from "../squares";
 
-/** The letter of the chosen piece, or null. */
-export function choosePromotion(color: Color): Promise<string | null> {
+/** The letter of the chosen piece, or null; the signal takes the question back. */
+export function choosePromotion(color: Color, signal: AbortSignal): Promise<string | null> {
   return new Promise((resolve) => {
     const dialog = make("dialog", { class: "promotion", "aria-label": "Promote the pawn to" });
     for (const kind of ["q", "r", "b", "n"]) {
@@ -17,6 +17,7 @@ export function choosePromotion(color: Color): Promise<string | null> {
       dialog.remove();
       resolve(dialog.returnValue || null);
     });
+    signal.addEventListener("abort", () => dialog.close(""));
     document.body.append(dialog);
     dialog.showModal();
   });

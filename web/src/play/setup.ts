@@ -2,9 +2,12 @@
 
 import { choice, field, labelled, make, select } from "../elements";
 import { type Page, go } from "../page";
-import type { About, Strength } from "../protocol";
-import { Refused, post } from "../server";
+import type { About, History, Strength } from "../protocol";
+import { rulesList } from "../rules";
+import { Refused, get, post } from "../server";
+import { remember, settings } from "../settings";
 import type { Color } from "../squares";
+import { Ladder } from "./ladder";
 import { ongoingGames } from "./ongoing";
 
 type WantedColor = Color | "random";
@@ -17,7 +20,6 @@ const CLOCKS: [string, string][] = [
 ];
 
 const STRENGTHS: [string, string][] = [
-  ["nodes:200", "Quick: 200 nodes a step"],
   ["seconds:0.5", "Half a second a step"],
   ["seconds:2", "2 seconds a step"],
   ["seconds:5", "5 seconds a step"],
@@ -71,7 +73,7 @@ export class BotChoice {
 export const faults = ({ fault }: About): HTMLElement[] =>
   fault ? [make("p", { class: "fault", role: "alert" }, `${fault}.`)] : [];
 
-export const clockChoice = (): HTMLSelectElement => select(CLOCKS);
+export const clockChoice = (chosen = ""): HTMLSelectElement => select(CLOCKS, chosen);
 
 /** A form that starts a game; what the server refuses stands under its button. */
 export function setupForm(
@@ -106,8 +108,14 @@ export function setupForm(
 }
 
 export function playSetup(about: About): Page {
-  const bot = new BotChoice(about, "Opponent", "penumbra");
-  let color: WantedColor = "white";
+  const chosen = settings();
+  const strength = select(STRENGTHS, "seconds:2");
+  const strengthField = field("Its time to think", strength);
+  const ladder = new Ladder(about, chosen.opponent, (bot) => {
+    strengthField.hidden = !bot.takes_strength;
+  });
+  strengthField.hidden = !ladder.bot?.takes_strength;
+  let color: WantedColor = chosen.color;
   const colors = choice<WantedColor>(
     "Your colour",
     [
@@ -118,33 +126,34 @@ export function playSetup(about: About): Page {
     color,
     (value) => (color = value),
   );
-  const clock = clockChoice();
+  const clock = clockChoice(chosen.clock);
   const form = setupForm(
     "Play",
     "You do not see your opponent's pieces. Each turn you first look at one 3×3 window, then move.",
-    [...faults(about), bot.element, labelled("Your colour", colors), field("Clock", clock)],
+    [
+      ...faults(about),
+      ladder.element,
+      strengthField,
+      make("div", { class: "row" }, labelled("Your colour", colors), field("Clock", clock)),
+    ],
     async () => {
-      const wish = { mode: "play", opponent: bot.value, color, clock: clockOf(clock.value) };
+      const bot = ladder.bot!;
+      remember({ opponent: bot.name, color, clock: clock.value });
+      const opponent = { player: bot.name, strength: bot.takes_strength ? strengthOf(strength.value) : {} };
+      const wish = { mode: "play", opponent, color, clock: clockOf(clock.value) };
       go(`#/play/${(await post<{ game: string }>("/api/games", wish)).game}`);
     },
   );
-  return { element: make("div", { class: "narrow" }, form, ongoingGames(), rules()), destroy: () => undefined };
-}
-
-function rules(): HTMLElement {
-  return make(
-    "details",
-    { class: "card rules" },
-    make("summary", {}, "How reconnaissance blind chess is played"),
-    make(
-      "ul",
-      {},
-      make("li", {}, "You win by capturing the king. There is no check and no mate."),
-      make("li", {}, "Before each move you sense: the nine squares around one square are shown to you, as they are."),
-      make("li", {}, "You are told when one of your pieces is captured, and where; not by what."),
-      make("li", {}, "A piece that slides stops at the first opposing piece in its way and captures it."),
-      make("li", {}, "A pawn moves diagonally only to capture; a move that is not possible is lost, like a pass."),
-      make("li", {}, "You may castle out of, through and into danger, and you may pass."),
-    ),
+  get<History>("/api/history").then(
+    ({ games }) => ladder.score(games),
+    () => undefined, // then there is no score to show
   );
+  const rules = make(
+    "details",
+    { class: "card" },
+    make("summary", {}, "How reconnaissance blind chess is played"),
+    rulesList(),
+  );
+  const element = make("div", { class: "narrow" }, form, ongoingGames(), rules);
+  return { element, destroy: () => undefined };
 }

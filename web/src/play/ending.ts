@@ -1,0 +1,77 @@
+// How a game ended: its last move on the true board, why it was lost, and what to do next.
+
+import { go } from "../page";
+import { make } from "../elements";
+import type { EndingFacts, PlayGreeting, Result } from "../protocol";
+import { alertUser } from "../announce";
+import { Refused, get, post } from "../server";
+import { opponent, piecesOfFen } from "../squares";
+import { endingWords } from "../words";
+import { forgetGame } from "./ongoing";
+import type { Table } from "./table";
+
+const REPLAY_AFTER = 700; // milliseconds that the position before the last move stays
+
+export class Ending {
+  readonly element = make("section", { class: "ending", "aria-label": "How it ended", hidden: true });
+
+  async show(game: PlayGreeting["game"], result: Result, table: Table): Promise<void> {
+    forgetGame(game.id);
+    const why = make("ul", { class: "why" });
+    this.element.replaceChildren(
+      why,
+      make(
+        "div",
+        { class: "actions" },
+        make(
+          "button",
+          { type: "button", class: "primary", onclick: () => go(`#/review/game/${game.id}`) },
+          "Review the game",
+        ),
+        make("button", { type: "button", onclick: () => rematch(game) }, "Rematch, colours swapped"),
+        make("button", { type: "button", onclick: () => go("#/play") }, "New game"),
+      ),
+    );
+    this.element.hidden = false;
+    try {
+      const facts = await get<EndingFacts>(`/api/games/${game.id}/ending`);
+      why.replaceChildren(...endingWords(game.color, result, facts).map((words) => make("li", {}, words)));
+      replay(table, facts);
+    } catch {
+      why.replaceChildren(make("li", {}, "How it ended cannot be shown now; the review can."));
+    }
+  }
+}
+
+/** The position before the last move, the move, and the position after it. */
+function replay(table: Table, facts: EndingFacts): void {
+  const { last } = facts;
+  table.truth = piecesOfFen(facts.before);
+  table.marked = last ? { last: [last.from, last.to] } : null;
+  table.draw();
+  window.setTimeout(() => {
+    table.truth = piecesOfFen(facts.after);
+    table.marked = last ? { last: [last.from, last.to], capture: last.capture ? [last.capture] : [] } : null;
+    table.draw();
+  }, REPLAY_AFTER);
+}
+
+/** Another game like this one, with the colours swapped. */
+async function rematch(game: PlayGreeting["game"]): Promise<void> {
+  const side = game[opponent(game.color)];
+  const strength = {
+    ...(side.seconds === null ? {} : { seconds: side.seconds }),
+    ...(side.nodes === null ? {} : { nodes: side.nodes }),
+  };
+  const wish = {
+    mode: "play",
+    opponent: { player: side.player, strength },
+    color: opponent(game.color),
+    clock: game.clock,
+  };
+  try {
+    go(`#/play/${(await post<{ game: string }>("/api/games", wish)).game}`);
+  } catch (error) {
+    alertUser(error instanceof Refused ? error.message : String(error));
+  }
+}
