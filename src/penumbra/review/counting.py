@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penumbra import core
-from penumbra.core import KING_TAKEN, MOVE, Infostates, StateSet
+from penumbra.core import MOVE, Game, Infostates, StateSet
 from penumbra.rbc.actions import sense_window
 from penumbra.rbc.sense_partitions import boards
 
@@ -30,7 +30,19 @@ def listed_moves(states: StateSet) -> NDArray[np.int32]:
 
 def takes_king(states: StateSet, moves: NDArray[np.int32]) -> Flags:
     """bool[S, A]: whether each request takes the opponent's king in each state."""
-    return np.asarray(core.engine_scores(states, moves, depth=1, nodes=1) >= KING_TAKEN)
+    takes = np.zeros((len(states), len(moves)), np.bool_)
+    for row, fen in enumerate(states.fens()):
+        if core.settle_set(StateSet(fen, states.owner), MOVE, False)[1] >= 0:  # some move does
+            takes[row] = [_ends(fen, int(move)) for move in moves]
+    return takes
+
+
+def _ends(fen: str, move: int) -> bool:
+    """Whether a request of the player to move ends the game."""
+    game = Game(fen, None, None)
+    game.sense(None)
+    game.move(move)
+    return game.over
 
 
 def loses_king(states: StateSet, moves: NDArray[np.int32]) -> Flags:
