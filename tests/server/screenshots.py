@@ -1,15 +1,27 @@
-"""The pictures of the page in the documents: `python -m tests.server.screenshots docs/pictures`."""
+"""The pictures of the page in the documents: `python -m tests.server.screenshots docs/pictures [SCENE ...]`."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-from tests.server.browser import DESKTOP, PHONE, Server, cell, chromium, clean_page, phase, serving, start_game
+from tests.server.browser import (
+    DESKTOP,
+    PHONE,
+    SIDEWAYS,
+    Server,
+    cell,
+    chromium,
+    clean_page,
+    phase,
+    serving,
+    start_game,
+)
 from tests.support import DATA
 
 GAME = DATA / "paper_game.json"
@@ -18,6 +30,15 @@ LOOKS = {
     "desktop-dark": (DESKTOP, True),
     "phone-light": (PHONE, False),
     "phone-dark": (PHONE, True),
+    "sideways-light": (SIDEWAYS, False),
+}
+TAKEN = {  # by scene: which looks
+    "ladder": ("desktop-light", "phone-dark"),
+    "lesson": ("desktop-dark", "phone-light"),
+    "play": ("desktop-light", "desktop-dark", "phone-light", "phone-dark", "sideways-light"),
+    "games": ("desktop-light", "phone-dark"),
+    "review": ("desktop-light", "desktop-dark", "phone-light", "phone-dark"),
+    "watch": ("desktop-light", "desktop-dark", "phone-light", "phone-dark"),
 }
 
 
@@ -32,6 +53,32 @@ def play(page: Page, server: Server) -> None:
         cell(page, end).click()
     phase(page, "sense")
     cell(page, "e6").hover()
+
+
+def ladder(page: Page, server: Server) -> None:
+    """Whom one can play."""
+    page.goto(server.url)
+    expect(page.locator(".ladder")).to_be_visible()
+    page.get_by_role("button", name="I know the game").click()
+
+
+def lesson(page: Page, server: Server) -> None:
+    """The first lesson, after its sense."""
+    page.goto(f"{server.url}/#/learn/1")
+    phase(page, "sense")
+    cell(page, "d5").click()
+    phase(page, "move")
+
+
+def games(page: Page, server: Server) -> None:
+    """Two games, one of them over."""
+    play(page, server)
+    page.get_by_role("button", name="Resign").click()
+    page.get_by_role("button", name="Really resign?").click()
+    phase(page, "over")
+    start_game(page, server, "attacker", "Black")
+    page.goto(f"{server.url}/#/games")
+    expect(page.locator(".past-games li")).to_have_count(2)
 
 
 def review(page: Page, server: Server) -> None:
@@ -54,11 +101,15 @@ def watch(page: Page, server: Server) -> None:
     page.wait_for_timeout(1_000)
 
 
-def take(browser: Browser, server: Server, folder: Path) -> None:
-    for name, scene in {"play": play, "review": review, "watch": watch}.items():
-        for look, (viewport, dark) in LOOKS.items():
+SCENES = {"ladder": ladder, "lesson": lesson, "play": play, "games": games, "review": review, "watch": watch}
+
+
+def take(browser: Browser, server: Server, folder: Path, scenes: Sequence[str]) -> None:
+    for name in scenes:
+        for look in TAKEN[name]:
+            viewport, dark = LOOKS[look]
             with clean_page(browser, viewport, dark) as page:
-                scene(page, server)
+                SCENES[name](page, server)
                 path = folder / f"{name}-{look}.png"
                 page.screenshot(path=path)
                 Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
@@ -66,5 +117,6 @@ def take(browser: Browser, server: Server, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as games, serving(Path(games)) as server, chromium() as browser:
-        take(browser, server, Path(sys.argv[1]))
+    folder, *scenes = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as data, serving(Path(data)) as server, chromium() as browser:
+        take(browser, server, Path(folder), scenes or list(SCENES))
