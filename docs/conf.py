@@ -64,7 +64,7 @@ ELSEWHERE = {  # pages of the repository that lie outside this folder
 project = "Penumbra"
 author = "the authors of Penumbra"
 version = release = PROJECT["version"]
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["generators"]
 html_theme = "furo"
 smartquotes_action = "q"  # quotes alone: two hyphens begin an option
