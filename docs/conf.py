@@ -23,7 +23,7 @@ from docs.generators.reference import write_reference  # noqa: E402
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GENERATED = DOCS / "generated"
 CONTENTS: dict[str, dict[str, str | None]] = {  # pages by caption, with a short title where their own is long
-    "Play": {"rules": None, "server": "The server", "security": "Security"},
+    "Play": {"rules": None, "puzzles": "Puzzles", "server": "The server", "security": "Security"},
     "Tutorials": {
         "tutorials/play-your-bot": None,
         "tutorials/analyse-a-game": None,
@@ -34,8 +34,8 @@ CONTENTS: dict[str, dict[str, str | None]] = {  # pages by caption, with a short
     "Use": {
         "arena": None,
         "api": None,
-        "protocol": None,
-        "environments": None,
+        "environments": "Environments",
+        "protocol": "The analysis protocol",
         "generated/reference/index": None,
         "generated/commands/index": None,
     },
@@ -64,7 +64,7 @@ ELSEWHERE = {  # pages of the repository that lie outside this folder
 project = "Penumbra"
 author = "the authors of Penumbra"
 version = release = PROJECT["version"]
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["generators"]
 html_theme = "furo"
 smartquotes_action = "q"  # quotes alone: two hyphens begin an option
@@ -100,8 +100,14 @@ def adapt(app: Any, name: str, source: list[str]) -> None:
     up = "../" * (name.count("/") + 1)
     for file, here in ELSEWHERE.items():
         source[0] = re.sub(rf"\]\({re.escape(up + file)}(#[^)]*)?\)", f"]({up[3:]}{here})", source[0])
+    source[0] = re.sub(r"\[([^\]]*)\]\((\.\./[^)]*)\)", lambda link: without_folder(link, name), source[0])
     if name == "index":
         source[0] += "".join(contents(caption, pages) for caption, pages in arranged(app.env.found_docs).items())
+
+
+def without_folder(link: re.Match[str], name: str) -> str:
+    """A link to a folder of the repository, which the site cannot show, is its text alone."""
+    return link[1] if (DOCS / name).parent.joinpath(link[2]).is_dir() else link[0]
 
 
 def arranged(found: set[str]) -> dict[str, dict[str, str | None]]:

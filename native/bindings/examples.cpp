@@ -49,10 +49,10 @@ void bind_examples(nb::module_& m) {
         return out;
       },
       "records"_a, "ell"_a = 128, "multiplicity"_a = 1, "cap"_a = 5000, "seed"_a = 0, "settle"_a = true,
-      "synopsis"_a = "binary", "engine_states"_a = 0, "engine_scale"_a = 250.0,
+      "synopsis"_a = "binary", "engine_states"_a = 0, "engine_scale"_a = 1000.0,
       nb::sig("def make_examples(records: collections.abc.Sequence[GameRecord], ell: int = 128, multiplicity: int = 1, "
               "cap: int = 5000, seed: int = 0, settle: bool = True, synopsis: str = 'binary', engine_states: int = 0, "
-              "engine_scale: float = 250.0) -> dict[str, "
+              "engine_scale: float = 1000.0) -> dict[str, "
               "numpy.typing.NDArray[typing.Any]]"),
       "Every sense and move step of both players of each game, `multiplicity` rows each; see "
       "penumbra.training.examples.");

@@ -295,7 +295,9 @@ int search_value(const Side& mover, const Side& other, const EngineLimits& limit
 }
 
 double quiet_chance(const Side& mover, const Side& other, double scale) {
-  return 1 / (1 + std::exp(-search_value(mover, other, {.depth = 0}) / scale));
+  constexpr int kMost = 1000;
+  const int score = std::clamp(search_value(mover, other, {.depth = 0}), -kMost, kMost);
+  return 1 / (1 + std::exp(-score / scale));
 }
 
 namespace {

@@ -30,7 +30,7 @@ int evaluate(const Side& mover, const Side& other);
 int search_value(const Side& mover, const Side& other, const EngineLimits& limits);
 
 // The chance to win that a state's quiescence score means for the player to move: 1 / (1 + e^(-score / scale)), of
-// hundredths of a pawn.
+// hundredths of a pawn, 1000 at most: what can be taken, the king too, need not be seen by its taker.
 double quiet_chance(const Side& mover, const Side& other, double scale);
 
 // The score of every request in every state, [states, requests]: what it becomes there is played and searched. The pass

@@ -18,8 +18,8 @@ struct ExampleSettings {
   std::uint64_t seed = 0;
   bool settle = true;  // look for forced wins that were missed
   SynopsisSort synopsis = SynopsisSort::kBinary;
-  int engine_states = 0;      // of each set, drawn at random, whose quiescence the engine scores; 0: it is not asked
-  double engine_scale = 250;  // hundredths of a pawn, see quiet_chance
+  int engine_states = 0;       // of each set, drawn at random, whose quiescence the engine scores; 0: it is not asked
+  double engine_scale = 1000;  // hundredths of a pawn, see quiet_chance
 };
 
 // One row per draw; all arrays have as many entries, `legal` is ragged.

@@ -20,6 +20,7 @@ from tests.support.processes import environment
 
 DESKTOP = ViewportSize(width=1280, height=900)
 PHONE = ViewportSize(width=390, height=844)
+SIDEWAYS = ViewportSize(width=844, height=390)
 
 
 @dataclass

@@ -1,16 +1,28 @@
-"""The pictures of the page in the documents: `python -m tests.server.screenshots docs/pictures [SCENE …]`."""
+"""The pictures of the page in the documents: `python -m tests.server.screenshots docs/pictures [SCENE ...]`."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from penumbra.review.puzzles.puzzle import read_puzzles, shipped
-from tests.server.browser import DESKTOP, PHONE, Server, cell, chromium, clean_page, phase, serving, start_game
+from tests.server.browser import (
+    DESKTOP,
+    PHONE,
+    SIDEWAYS,
+    Server,
+    cell,
+    chromium,
+    clean_page,
+    phase,
+    serving,
+    start_game,
+)
 from tests.support import DATA
 
 PUZZLES = [puzzle for found in read_puzzles(shipped()).values() for puzzle in found]
@@ -19,6 +31,16 @@ LOOKS = {
     "desktop-dark": (DESKTOP, True),
     "phone-light": (PHONE, False),
     "phone-dark": (PHONE, True),
+    "sideways-light": (SIDEWAYS, False),
+}
+TAKEN = {  # by scene: which looks
+    "ladder": ("desktop-light", "phone-dark"),
+    "lesson": ("desktop-dark", "phone-light"),
+    "play": ("desktop-light", "desktop-dark", "phone-light", "phone-dark", "sideways-light"),
+    "games": ("desktop-light", "phone-dark"),
+    "practice": ("desktop-light", "phone-dark"),
+    "review": ("desktop-light", "desktop-dark", "phone-light", "phone-dark"),
+    "watch": ("desktop-light", "desktop-dark", "phone-light", "phone-dark"),
 }
 
 
@@ -42,6 +64,32 @@ def practice(page: Page, server: Server) -> None:
     phase(page, "sense")
     cell(page, puzzle.solutions[0]).click()
     phase(page, "over")
+
+
+def ladder(page: Page, server: Server) -> None:
+    """Whom one can play."""
+    page.goto(server.url)
+    expect(page.locator(".ladder")).to_be_visible()
+    page.get_by_role("button", name="I know the game").click()
+
+
+def lesson(page: Page, server: Server) -> None:
+    """The first lesson, after its sense."""
+    page.goto(f"{server.url}/#/learn/1")
+    phase(page, "sense")
+    cell(page, "d5").click()
+    phase(page, "move")
+
+
+def games(page: Page, server: Server) -> None:
+    """Two games, one of them over."""
+    play(page, server)
+    page.get_by_role("button", name="Resign").click()
+    page.get_by_role("button", name="Really resign?").click()
+    phase(page, "over")
+    start_game(page, server, "attacker", "Black")
+    page.goto(f"{server.url}/#/games")
+    expect(page.locator(".past-games li")).to_have_count(2)
 
 
 def review(page: Page, server: Server) -> None:
@@ -74,12 +122,21 @@ def watch(page: Page, server: Server) -> None:
     page.wait_for_timeout(1_000)
 
 
-SCENES = {"play": play, "practice": practice, "review": review, "watch": watch}
+SCENES = {
+    "ladder": ladder,
+    "lesson": lesson,
+    "play": play,
+    "games": games,
+    "practice": practice,
+    "review": review,
+    "watch": watch,
+}
 
 
-def take(browser: Browser, server: Server, folder: Path, names: list[str]) -> None:
-    for name in names:
-        for look, (viewport, dark) in LOOKS.items():
+def take(browser: Browser, server: Server, folder: Path, scenes: Sequence[str]) -> None:
+    for name in scenes:
+        for look in TAKEN[name]:
+            viewport, dark = LOOKS[look]
             with clean_page(browser, viewport, dark) as page:
                 SCENES[name](page, server)
                 path = folder / f"{name}-{look}.png"
@@ -89,5 +146,6 @@ def take(browser: Browser, server: Server, folder: Path, names: list[str]) -> No
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as games, serving(Path(games)) as server, chromium() as browser:
-        take(browser, server, Path(sys.argv[1]), sys.argv[2:] or list(SCENES))
+    folder, *scenes = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as data, serving(Path(data)) as server, chromium() as browser:
+        take(browser, server, Path(folder), scenes or list(SCENES))

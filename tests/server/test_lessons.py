@@ -72,7 +72,7 @@ def test_what_was_not_asked_for_has_not_happened(lesson: int, task: int) -> None
         assert told["right"] is False and told["said"] == step.wrong
         assert (told["events"], told["state"]) == (before["events"], before["state"])
     if len(words) > 1:
-        with pytest.raises(Refusal, match="nothing can follow|time to"):
+        with pytest.raises(Refusal, match=r"nothing can follow|time to"):
             play(1, LessonWish(task=0, actions=actions([None, None])))
 
 

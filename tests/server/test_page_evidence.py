@@ -83,10 +83,12 @@ def test_a_whole_game(browser: Browser, server: Server, color: str) -> None:
         for _ in range(400):
             if phase(page, "sense", "over") == "over":
                 break
+            page.wait_for_timeout(520)  # a sense where a piece has just been put would be a double click
             cell(page, rng.choice("bcdefg") + rng.choice("234567")).click()
             phase(page, "move")
             move_somewhere(page, rng)
         expect(page.locator(".banner")).to_have_text(re.compile("You win|You lose|A draw"))
+        expect(page.locator(".why li")).not_to_have_count(0, timeout=20_000)
         page.get_by_role("button", name="Review the game").click()
         expect(page.locator(".boards")).to_be_visible()
 
@@ -123,12 +125,24 @@ def test_there_is_no_serious_fault_of_accessibility(
         cell(page, "e7").click()
         phase(page, "move")
         cell(page, "e2").click()
-        if viewport == DESKTOP:
-            page.get_by_role("button", name="Ghosts").click()
+        page.get_by_text("Aids").click()
+        page.get_by_role("button", name="Ghosts").click()
         check_accessibility(page, "play")
         page.goto(f"{server.url}/#/practice")
         phase(page, "sense", "move")
         check_accessibility(page, "practice")
+        page.get_by_role("button", name="Rules").click()
+        check_accessibility(page, "rules")
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Resign").click()
+        page.get_by_role("button", name="Really resign?").click()
+        phase(page, "over")
+        expect(page.locator(".why li")).not_to_have_count(0, timeout=20_000)
+        check_accessibility(page, "over")
+        for name in ("games", "learn", "learn/1"):
+            page.goto(f"{server.url}/#/{name}")
+            expect(page.locator(".past-games, .lessons, div.board").first).to_be_visible()
+            check_accessibility(page, name)
         page.goto(f"{server.url}/#/review")
         page.locator("#game-file").set_input_files(GAME)
         expect(page.locator(".boards")).to_be_visible()

@@ -273,7 +273,7 @@ def test_a_game_with_a_secret_is_played_by_its_browser_alone(tmp_path: Path) -> 
         answer = say(port, *lines, body=wish)
         head, _, body = answer.decode().partition("\r\n\r\n")
         game = json.loads(body)["game"]
-        cookie = next(line for line in head.split("\r\n") if line.lower().startswith("set-cookie: "))[12:]
+        cookie = next(line for line in head.split("\r\n") if line.lower().startswith(f"set-cookie: {COOKIE}"))[12:]
         secret, _, attributes = cookie.partition("; ")
         assert secret.startswith(f"{COOKIE}=") and "secret" not in body and "Secure" not in attributes
         proxied = say(port, *lines, "X-Forwarded-Proto: https", body=wish)

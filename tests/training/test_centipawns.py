@@ -11,6 +11,7 @@ from typing import Any
 import chess
 import numpy as np
 import pytest
+from studies.chess_positions import forbidden_castlings
 
 from penumbra.core import Game
 from penumbra.players.penumbra.configuration import Configuration

@@ -101,7 +101,8 @@ def test_steps_left_are_counted_to_the_end_of_the_game() -> None:
 
 def chance(values: np.ndarray[Any, Any], scale: float) -> float:
     """The mean chance to win of states with these quiescence scores."""
-    return float(np.mean([1 / (1 + math.exp(-value / scale)) for value in values.tolist()]))
+    most = 1000  # hundredths of a pawn that count
+    return float(np.mean([1 / (1 + math.exp(-max(-most, min(value, most)) / scale)) for value in values.tolist()]))
 
 
 def test_the_engines_chances_are_those_of_a_slow_mean() -> None:

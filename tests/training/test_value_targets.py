@@ -29,7 +29,11 @@ def recipe_with(loss: LossWeights, steps: int = 1) -> Recipe:
     network = Architecture(8, 1, ("All",))
     given = Training(optimizer="adamw", learning_rate=0.006, batch=32, steps=steps)
     recipe = Recipe(network, PLANS, given)
-    return replace(recipe, loss=loss, examples=replace(recipe.examples, cap=200, multiplicity=1, engine_states=4))
+    return replace(
+        recipe,
+        loss=loss,
+        examples=replace(recipe.examples, cap=200, multiplicity=1, engine_states=4, engine_scale=250.0),
+    )
 
 
 @pytest.fixture(scope="module")

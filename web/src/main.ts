@@ -5,6 +5,7 @@ import "./style.css";
 import { alertUser } from "./announce";
 import { setTitle } from "./attention";
 import { make } from "./elements";
+import { learn } from "./learn/learn";
 import type { Page } from "./page";
 import { playGame } from "./play/game";
 import { historyPage } from "./play/history";
@@ -19,7 +20,7 @@ import { nextTheme, applyTheme } from "./theme";
 import { watchGame, watchSetup } from "./watch/watch";
 
 const main = make("main", { id: "main", tabindex: "-1" });
-const links = ["play", "practice", "games", "watch", "review"].map((name) =>
+const links = ["play", "learn", "practice", "games", "watch", "review"].map((name) =>
   make("a", { href: `#/${name}` }, name[0]!.toUpperCase() + name.slice(1)),
 );
 let page: Page | null = null;
@@ -94,6 +95,7 @@ async function route(about: About): Promise<void> {
   }
   if (kind === "practice") show(practice(first), "Practice");
   else if (kind === "watch") show(first ? watchGame(first) : watchSetup(about), "Watch");
+  else if (kind === "learn") show(learn(first, second), "Learn");
   else if (kind === "games") show(historyPage(), "Your games");
   else if (kind === "review" && second) {
     const source = await openStored(first, second, Number(position));

@@ -19,8 +19,16 @@ export function rulesList(): HTMLElement {
 
 export function showRules(): void {
   const close = make("button", { type: "button", class: "primary" }, "Back");
-  const dialog = make("dialog", { class: "sheet", "aria-label": "Rules" }, make("h2", {}, "Rules"), rulesList(), close);
+  const dialog = make(
+    "dialog",
+    { class: "sheet", "aria-label": "Rules" },
+    make("h2", {}, "Rules"),
+    rulesList(),
+    make("p", {}, make("a", { href: "#/learn" }, "Play the five lessons"), " to see each of them at work."),
+    close,
+  );
   close.addEventListener("click", () => dialog.close());
+  dialog.querySelector("a")!.addEventListener("click", () => dialog.close());
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

@@ -118,7 +118,7 @@ export function endingWords(color: Color, result: Result, { last, loss }: Ending
   if (result.reason === "KING_CAPTURE" && last) {
     const whose = result.winner === color ? "Your" : "The";
     words.push(`${whose} ${kindName(last.piece)} went from ${last.from} to ${last.to} and took the king.`);
-  } else words.push(resultLine(result));
+  } else words.push("The board shows what was really there.");
   if (!loss || !last) return words;
   const kind = kindName(last.piece);
   const stood = loss.since === null ? "" : ` It stood on ${last.from} since your turn ${loss.since}`;

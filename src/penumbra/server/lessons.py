@@ -72,8 +72,8 @@ def _lesson(table: dict[str, Any]) -> Lesson:
 
 
 def _step(table: dict[str, Any]) -> Step:
-    named = {"from_" if key == "from" else key: value for key, value in table.items()}
-    return Step(**{key: tuple(value) if key == "shows" else value for key, value in named.items()})
+    named: dict[str, Any] = {"from_" if key == "from" else key: value for key, value in table.items()}
+    return Step(**named | {"shows": tuple(named.get("shows", ()))})
 
 
 def listed() -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ class ExampleSettings:
     settle: bool = True  # look for forced wins that the loser missed
     synopsis: Synopsis = "binary"  # the sort that the network reads
     engine_states: Natural = 0  # of each set, drawn at random, of which the native engine says who wins; 0: of none
-    engine_scale: Positive = 250.0  # hundredths of a pawn of its quiescence score at which 73 % are won
+    engine_scale: Positive = 1000.0  # hundredths of a pawn of its quiescence score at which 73 % are said to be won
 
     def with_seed(self, seed: int) -> ExampleSettings:
         return replace(self, seed=seed)

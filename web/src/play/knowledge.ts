@@ -33,8 +33,8 @@ export class Knowledge {
   constructor(
     readonly color: Color,
     start: Pieces,
+    seen = color === "white" ? 1 : 0, // the turn of that: White knows everything in the first, since nobody has moved
   ) {
-    const seen = color === "white" ? 1 : 0; // White knows everything in the first turn: nobody has moved
     for (const square of SQUARES) this.sights.set(square, { piece: start[square] ?? null, turn: seen });
   }
 

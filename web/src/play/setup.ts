@@ -154,6 +154,28 @@ export function playSetup(about: About): Page {
     make("summary", {}, "How reconnaissance blind chess is played"),
     rulesList(),
   );
-  const element = make("div", { class: "narrow" }, form, ongoingGames(), rules);
+  const element = make("div", { class: "narrow" }, welcome(), form, ongoingGames(), rules);
   return { element, destroy: () => undefined };
+}
+
+/** On a first visit: where to begin. */
+function welcome(): HTMLElement | null {
+  if (settings().learned.length || settings().greeted) return null;
+  const skip = make("button", { type: "button", class: "quiet" }, "I know the game");
+  const card = make(
+    "section",
+    { class: "card welcome" },
+    make("h2", {}, "New here?"),
+    make(
+      "p",
+      {},
+      "Five short lessons, played on the board, show what is different from chess. They take five minutes.",
+    ),
+    make("div", { class: "actions" }, make("a", { class: "button primary", href: "#/learn" }, "Learn the game"), skip),
+  );
+  skip.addEventListener("click", () => {
+    remember({ greeted: true });
+    card.remove();
+  });
+  return card;
 }

@@ -56,9 +56,9 @@ export class Table {
     readonly color: Color,
     private readonly start: Pieces,
     private readonly page: TableEvents,
-    private readonly options: { id?: string; mayQueue?: boolean } = {},
+    private readonly options: { id?: string; mayQueue?: boolean; seen?: number } = {},
   ) {
-    this.knowledge = new Knowledge(color, start);
+    this.knowledge = new Knowledge(color, start, options.seen);
     this.board = new Board(host, "Board", color, {
       choose: (square, by) => this.choose(square, by),
       point: (square) => {
@@ -86,7 +86,7 @@ export class Table {
 
   /** Everything so far, once more. */
   begin(events: GameEvent[], state: PlayState): void {
-    this.knowledge = new Knowledge(this.color, this.start);
+    this.knowledge = new Knowledge(this.color, this.start, this.options.seen);
     this.events = [];
     for (const event of events) this.take(event);
     this.past = null;
@@ -299,7 +299,7 @@ export class Table {
     this.past = events === null || events >= this.events.length || events < 1 ? (events === 0 ? 1 : null) : events;
     this.back = null;
     if (this.past !== null) {
-      this.back = new Knowledge(this.color, this.start);
+      this.back = new Knowledge(this.color, this.start, this.options.seen);
       for (const event of this.events.slice(0, this.past)) this.back.learn(event);
     }
     this.selected = null;
@@ -397,7 +397,7 @@ export class Table {
       return kinds.join(", ") + noted;
     }
     const age = knowledge.age(square);
-    const when = age === 0 ? "seen now" : `seen ${count(age, "turn")} ago`;
+    const when = age === 0 ? "seen now" : age > knowledge.turn + 1 ? "never seen" : `seen ${count(age, "turn")} ago`;
     return `${sightName(knowledge.sights.get(square)?.piece ?? null, this.color)}, ${when}${noted}`;
   }
 }
