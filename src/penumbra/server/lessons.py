@@ -66,9 +66,12 @@ def lessons() -> tuple[Lesson, ...]:
 
 
 def _lesson(table: dict[str, Any]) -> Lesson:
-    tasks = [task | {"step": tuple(_step(step) for step in task["step"])} for task in table["task"]]
-    made = [Task(**{key: tuple(value) if key == "replies" else value for key, value in task.items()}) for task in tasks]
-    return Lesson(table["title"], table["about"], tuple(made))
+    return Lesson(table["title"], table["about"], tuple(_task(task) for task in table["task"]))
+
+
+def _task(table: dict[str, Any]) -> Task:
+    steps = tuple(_step(step) for step in table["step"])
+    return Task(**table | {"step": steps, "replies": tuple(table.get("replies", ()))})
 
 
 def _step(table: dict[str, Any]) -> Step:
