@@ -6,7 +6,7 @@ AUDITABLE := .venv/.auditable
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.h')
 
-.PHONY: venv lock configure build build-here lint test play demo page bench sanitize audit evidence clean
+.PHONY: venv lock configure build build-here lint test docs play demo page bench sanitize audit evidence clean
 
 # What tests, training and figures need as well.
 venv: $(DEVELOPABLE)
@@ -46,9 +46,16 @@ lint: venv build
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/clang-format --dry-run -Werror $(NATIVE)
+	@$(MAKE) --no-print-directory docs
 
 test: lint
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
+
+# The documentation, in build/docs; a warning or a link that leads nowhere is an error.
+docs: venv build
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
+	@$(BIN)/python .ci/site_links.py build/docs
+	@echo "the documentation is in build/docs/index.html"
 
 # Play, watch and review in the browser.
 play: build-here
@@ -68,7 +75,7 @@ bench: venv build
 SANITIZED := build-sanitize/lib
 SANITIZE_TESTS := $(wildcard tests/core/test_*.py tests/rbc/test_actions.py tests/rbc/test_tracker.py \
 	tests/dsmcp/test_transcription.py tests/dsmcp/test_belief.py tests/training/test_examples.py \
-	tests/training/test_selfplay.py)
+	tests/training/test_selfplay.py tests/env/test_vector.py)
 sanitize: venv
 	@$(CMAKE) -S . -B build-sanitize -DPENUMBRA_SANITIZE=ON
 	@$(BIN)/cmake --build build-sanitize
@@ -94,6 +101,6 @@ evidence: venv build
 	@$(MAKE) --no-print-directory audit
 
 clean:
-	rm -rf build build-sanitize .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks evidence
+	rm -rf build build-sanitize docs/generated .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks evidence
 	find src/penumbra \( -name '*.so' -o -name '_*.pyi' \) -delete
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -4,7 +4,8 @@
 
 Recorded games are walked with both players' exact sets. Of the moves at which at most two states are left some are
 drawn at random, at most one of a game, so that results are independent. Scores are those of one search of each position
-to --depth for all its moves at once. Positions that chess does not know, where a king can be taken, are left out.
+to --depth for all its moves at once. Castling out of check or through it, which chess forbids and this game does not,
+has the score of the position after it. Positions that chess does not know, where a king can be taken, are left out.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def _true_first(x: Situation, truth: str) -> tuple[str, ...]:
 
 
 def scored(engine: chess.engine.SimpleEngine, position: Position, depth: int) -> dict[str, int]:
-    """Stockfish's score of every legal move and of the pass; nothing where chess has nothing to say."""
+    """Stockfish's score of every move that is safe, and of the pass; nothing where chess has nothing to say."""
     board = chess.Board(position.states[0])
     if not board.is_valid() or board.is_game_over():
         return {}
@@ -82,10 +83,35 @@ def scored(engine: chess.engine.SimpleEngine, position: Position, depth: int) ->
     lines = engine.analyse(board, limit, multipv=board.legal_moves.count())
     scores = {line["pv"][0].uci(): _hundredths(line["score"].relative) for line in lines}
     if not board.is_check():
-        board.push(chess.Move.null())
-        passed = chess.Board(board.fen())  # without a history, which an engine would be told
-        scores["pass"] = -_hundredths(engine.analyse(passed, limit)["score"].relative)
-    return scores
+        scores["pass"] = _score_after(engine, board, chess.Move.null(), limit)
+    return scores | {move.uci(): _score_after(engine, board, move, limit) for move in forbidden_castlings(board)}
+
+
+def forbidden_castlings(board: chess.Board) -> list[chess.Move]:
+    """Castling that leaves a safe king, and that chess forbids because the king is or comes under attack on its way."""
+    legal = set(board.generate_castling_moves())
+    king = board.king(board.turn)
+    found = []
+    for rook in chess.scan_forward(board.clean_castling_rights() & board.occupied_co[board.turn]):
+        assert king is not None
+        move = chess.Move(king, king + (2 if rook > king else -2))
+        if move in legal or board.occupied & chess.between(king, rook):
+            continue
+        board.push(move)
+        if not board.was_into_check():
+            found.append(move)
+        board.pop()
+    return found
+
+
+def _score_after(
+    engine: chess.engine.SimpleEngine, board: chess.Board, move: chess.Move, limit: chess.engine.Limit
+) -> int:
+    """Of a move, for the player who makes it; the engine is not told how the position came about."""
+    board.push(move)
+    after = chess.Board(board.fen())
+    board.pop()
+    return -_hundredths(engine.analyse(after, limit)["score"].relative)
 
 
 def _hundredths(score: chess.engine.Score) -> int:

@@ -133,8 +133,8 @@ def size_names() -> list[str]:
     return [f"{first} to {end}" for first, end in zip(SIZES, last, strict=False)] + [f"{SIZES[-1]} and more"]
 
 
-def recipe_for(options: argparse.Namespace) -> Recipe:
-    """The recipe of the file with the options' size and some of its headsets alone, for graded examples."""
+def recipe_for(options: argparse.Namespace, synopsis: Synopsis = WHOLE) -> Recipe:
+    """The recipe of the file with the options' size and some of its headsets alone, for one sort of synopsis."""
     recipe = read_recipe(options.recipe)
     unknown = [name for name in options.headsets if name not in recipe.plans]
     if unknown:
@@ -145,10 +145,10 @@ def recipe_for(options: argparse.Namespace) -> Recipe:
         n_width=options.width or recipe.architecture.n_width,
         n_depth=options.depth or recipe.architecture.n_depth,
         headsets=tuple(plans),
-        synopsis=WHOLE,
+        synopsis=synopsis,
     )
     examples = replace(
-        recipe.examples, cap=options.cap or recipe.examples.cap, multiplicity=options.multiplicity, synopsis=WHOLE
+        recipe.examples, cap=options.cap or recipe.examples.cap, multiplicity=options.multiplicity, synopsis=synopsis
     )
     training = replace(recipe.training, batch=options.batch or recipe.training.batch)
     return replace(recipe, architecture=architecture, plans=plans, examples=examples, training=training)
@@ -307,6 +307,18 @@ def _show_calibration(headset: str, runs: Sequence[Mapping[str, Any]]) -> None:
             print(f"{synopsis:<10} " + "  ".join(cells))
 
 
+def add_recipe_options(parser: argparse.ArgumentParser) -> None:
+    """What `recipe_for` reads."""
+    parser.add_argument("--recipe", default="lite", help="how to learn; of which the following change something")
+    parser.add_argument("--headsets", nargs="+", default=["All", "Top"], help="of the recipe's")
+    parser.add_argument("--width", type=int, default=0, help="channels of the tower")
+    parser.add_argument("--depth", type=int, default=0, help="blocks of the tower")
+    parser.add_argument("--batch", type=int, default=0)
+    parser.add_argument("--cap", type=int, default=0, help="states tracked by each player")
+    parser.add_argument("--multiplicity", type=int, default=4, help="examples made of each step, by different draws")
+    parser.add_argument("--device", default="auto")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--archive", type=Path, nargs="+", help="the games")
@@ -318,14 +330,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--minutes", type=float, default=8.0, help="for examples, learning and predicting together")
     parser.add_argument("--steps", type=int, default=0, help="of each network; 0: as many as there is time for")
-    parser.add_argument("--recipe", default="lite", help="how to learn; of which the following change something")
-    parser.add_argument("--headsets", nargs="+", default=["All", "Top"], help="of the recipe's")
-    parser.add_argument("--width", type=int, default=0, help="channels of the tower")
-    parser.add_argument("--depth", type=int, default=0, help="blocks of the tower")
-    parser.add_argument("--batch", type=int, default=0)
-    parser.add_argument("--cap", type=int, default=0, help="states tracked by each player")
-    parser.add_argument("--multiplicity", type=int, default=4, help="examples made of each step, by different draws")
-    parser.add_argument("--device", default="auto")
+    add_recipe_options(parser)
     options = parser.parse_args()
     if options.report:
         report(json.loads(options.report.read_text()))

@@ -1,7 +1,8 @@
 """What version 0.1 played and wrote: the same seeds still play the same games, and its files still open.
 
-`data/version_0_1` was made by that version; the games of Penumbra again on 2026-11-19, when its preset and its batches
-changed. Games are named by the beginning of the SHA-256 of their records.
+`data/version_0_1` was made by that version; the games of Penumbra again on 2026-11-19, when its preset, its batches and
+the engine's evaluation changed, and that of Oracle, when capped sets got another order. Games are named by the
+beginning of the SHA-256 of their records.
 """
 
 from __future__ import annotations

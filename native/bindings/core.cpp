@@ -29,4 +29,5 @@ NB_MODULE(PENUMBRA_MODULE, m) {
   bind_particles(m);
   bind_engine(m);
   bind_game_batch(m);
+  bind_game_fleet(m);
 }

@@ -19,6 +19,7 @@ void bind_static_analysis(nb::module_& m);
 void bind_particles(nb::module_& m);
 void bind_examples(nb::module_& m);
 void bind_game_batch(nb::module_& m);
+void bind_game_fleet(nb::module_& m);
 void bind_engine(nb::module_& m);
 void bind_dsmcp(nb::module_& m);
 

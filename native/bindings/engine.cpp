@@ -1,14 +1,18 @@
 // The search for single states.
 #include "rbc/engine.h"
 
+#include "rbc/evaluation.h"
+
 #include "bindings/core.h"
 
 namespace penumbra {
 
 namespace {
 
-EngineLimits checked(int depth, std::int64_t nodes) {
-  if (depth < 1) throw std::invalid_argument("the engine's depth must be at least one, not " + std::to_string(depth));
+EngineLimits checked(int depth, std::int64_t nodes, int least = 1) {
+  if (depth < least)
+    throw std::invalid_argument("the engine's depth must be at least " + std::string(least ? "one" : "zero") +
+                                ", not " + std::to_string(depth));
   if (nodes < 1) throw std::invalid_argument("the engine's nodes must be at least one, not " + std::to_string(nodes));
   return {depth, nodes};
 }
@@ -24,6 +28,13 @@ void bind_engine(nb::module_& m) {
         return evaluate(world.sides[world.turn], world.sides[!world.turn]);
       },
       "fen"_a, "Hundredths of a pawn for the player to move, without search.");
+  m.def(
+      "engine_evaluate_fitted",
+      [](const std::string& fen) {
+        const World world = parse_fen(fen);
+        return evaluate_fitted(world.sides[world.turn], world.sides[!world.turn]);
+      },
+      "fen"_a, "The same by the fitted weights, as a search with a margin does.");
   m.def(
       "engine_scores",
       [](const StateSet& set, const Column<std::int32_t>& actions, int depth, std::int64_t nodes, int margin) {
@@ -51,7 +62,7 @@ void bind_engine(nb::module_& m) {
   m.def(
       "engine_values",
       [](const StateSet& set, int depth, std::int64_t nodes) {
-        const EngineLimits limits = checked(depth, nodes);
+        const EngineLimits limits = checked(depth, nodes, 0);
         std::vector<std::int32_t> values;
         {
           const nb::gil_scoped_release release;
@@ -59,7 +70,8 @@ void bind_engine(nb::module_& m) {
         }
         return to_numpy(std::move(values));
       },
-      "set"_a, "depth"_a = 2, "nodes"_a = 20000, "int32[states]: the value of every state for the player to move.");
+      "set"_a, "depth"_a = 2, "nodes"_a = 20000,
+      "int32[states]: the value of every state for the player to move; at depth 0, of captures and new queens alone.");
   m.def(
       "hunt_king",
       [](const std::string& fen, int max_moves) {

@@ -1,4 +1,5 @@
 // Games and their records.
+#include "bindings/board_text.h"
 #include "bindings/core.h"
 
 namespace penumbra {
@@ -13,8 +14,35 @@ std::optional<std::string> maybe_reason(Reason reason) {
 nb::list to_list(const std::vector<int>& values) {
   nb::list list = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(values.size())));
   for (std::size_t i = 0; i < values.size(); ++i)
-    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLong(values[i]));
+    PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLong(values[i]));
   return list;
+}
+
+// `White won, KING_CAPTURE`, `a draw, TURN_LIMIT` or `undecided`.
+std::string result_text(std::optional<bool> winner, Reason reason) {
+  if (reason == Reason::kNone) return "undecided";
+  return std::string(!winner   ? "a draw"
+                     : *winner ? "White won"
+                               : "Black won") +
+         ", " + std::string(reason_name(reason));
+}
+
+std::string record_text(const GameRecord& r) {
+  const std::string names =
+      (r.white_name.empty() ? "White" : r.white_name) + " v " + (r.black_name.empty() ? "Black" : r.black_name);
+  return "<GameRecord: " + names + ", " + std::to_string(r.turns.size()) + " turns, " +
+         result_text(r.winner, r.reason) + ">";
+}
+
+// The true position, and what comes next.
+std::string game_text(const Game& g) {
+  BoardLetters letters;
+  const bool white = g.turn();
+  for (Square s = 0; s < 64; ++s)
+    letters[static_cast<std::size_t>(white ? s : mirror(s))] = content_letter(content_at(g.own(), g.other(), s), white);
+  const std::string next = g.step() == Step::kSense ? " to sense" : " to move";
+  const std::string state = g.over() ? result_text(g.winner(), g.reason()) : (white ? "White" : "Black") + next;
+  return "<Game: " + std::to_string(g.plies()) + " moves made, " + state + ">\n" + board_text(letters);
 }
 
 void bind_record(nb::module_& m) {
@@ -77,6 +105,7 @@ void bind_record(nb::module_& m) {
       .def_static(
           "from_bytes", [](nb::bytes data) { return GameRecord::from_bytes({data.c_str(), data.size()}); }, "data"_a)
       .def_prop_ro("hash", &GameRecord::hash, "64 bits that stand for the whole record.")
+      .def("__repr__", &record_text)
       .def("replay", &Game::replay, nb::call_guard<nb::gil_scoped_release>(),
            "The game at its end. ValueError names the turn that breaks the rules.");
 }
@@ -85,7 +114,22 @@ void bind_record(nb::module_& m) {
 
 void bind_game(nb::module_& m) {
   bind_record(m);
-  nb::class_<Game>(m, "Game", "A game of reconnaissance blind chess by action numbers, seen by the player to act.")
+  nb::class_<Game>(m, "Game",
+                   "A game of reconnaissance blind chess by action numbers, seen by the player to act.\n\n"
+                   "    >>> game = Game()\n"
+                   "    >>> game.act(parse_square('e7'))  # White senses, and sees 3 x 3 squares\n"
+                   "    >>> game.act(parse_action('e2e4'))\n"
+                   "    >>> game\n"
+                   "    <Game: 1 moves made, Black to sense>\n"
+                   "    8 r n b q k b n r\n"
+                   "    7 p p p p p p p p\n"
+                   "    6 . . . . . . . .\n"
+                   "    5 . . . . . . . .\n"
+                   "    4 . . . . P . . .\n"
+                   "    3 . . . . . . . .\n"
+                   "    2 P P P P . P P P\n"
+                   "    1 R N B Q K B N R\n"
+                   "      a b c d e f g h")
       .def(
           "__init__",
           [](Game* self, std::optional<std::string> fen, std::optional<int> reversible, std::optional<int> turns) {
@@ -144,6 +188,7 @@ void bind_game(nb::module_& m) {
       .def("fen", &Game::fen, "The truth, on the real board; the en-passant square is written after every double step.")
       .def("record", [](const Game& g) { return g.record(); })
       .def("copy", [](const Game& g) { return Game(g); })
+      .def("__repr__", &game_text)
       .def(
           "absolute_requests",
           [](const Game& g) {

@@ -52,6 +52,30 @@ void bind_game_batch(nb::module_& m) {
             self.act(span_of(actions));
           },
           "actions"_a, "One action for each row; games that end make room for others.")
+      .def(
+          "under_way",
+          [](const GameBatch& self) {
+            GamesUnderWay games = self.under_way();
+            return nb::make_tuple(games.begun, to_numpy(std::move(games.numbers)), to_numpy(std::move(games.actions)),
+                                  to_numpy(std::move(games.offsets)));
+          },
+          nb::sig("def under_way(self) -> tuple[int, numpy.typing.NDArray[numpy.int64], "
+                  "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64]]"),
+          "How many games have begun; of each row the game's number, and what was chosen in it so far: row r's in "
+          "[offsets[r], offsets[r + 1]).")
+      .def(
+          "resume",
+          [](GameBatch& self, std::int64_t begun, const Column<std::int64_t>& numbers,
+             const Column<std::int32_t>& actions, const Column<std::int64_t>& offsets) {
+            const auto all = [](const auto& column) {
+              return std::vector(span_of(column).begin(), span_of(column).end());
+            };
+            const GamesUnderWay games = {begun, all(numbers), all(actions), all(offsets)};
+            const nb::gil_scoped_release release;
+            self.resume(games);
+          },
+          "begun"_a, "numbers"_a, "actions"_a, "offsets"_a,
+          "Plays games that were under way in a batch of the same settings, from where they were.")
       .def("take_finished", &GameBatch::take_finished,
            "(number, record) of the games that have ended since the last call.");
 }

@@ -35,6 +35,11 @@ void check_row(const Infostates& states, int row) {
         ("row " + std::to_string(row) + " is not in a batch of " + std::to_string(states.size())).c_str());
 }
 
+std::string rows_text(const Infostates& states) {
+  const std::string rows = std::to_string(states.size()) + (states.size() == 1 ? " row" : " rows");
+  return "<Infostates: " + rows + " of at most " + std::to_string(states.ell()) + " states each>";
+}
+
 Context make_context(OptionalSquare last_from, OptionalSquare last_to, OptionalSquare own_capture,
                      OptionalSquare opposing_capture, std::optional<PlaneArray> previous,
                      std::optional<ShareArray> previous_shares) {
@@ -155,6 +160,7 @@ void bind_batch(nb::module_& m) {
           "concatenate", [](const std::vector<const Infostates*>& parts) { return Infostates::concatenate(parts); },
           "parts"_a)
       .def("__len__", &Infostates::size)
+      .def("__repr__", &rows_text)
       .def_prop_ro("ell", &Infostates::ell)
       .def_prop_ro(
           "counts", [](const Infostates& s) { return copy_of(s.counts); }, nb::rv_policy::automatic,

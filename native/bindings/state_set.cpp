@@ -1,4 +1,5 @@
 // Exact sets of world states.
+#include "bindings/board_text.h"
 #include "bindings/core.h"
 
 namespace penumbra {
@@ -11,15 +12,45 @@ Cap checked_cap(long long cap, std::uint64_t seed) {
   return {static_cast<std::size_t>(cap), seed, nullptr};
 }
 
+// What all states have in common; `?` where they differ.
+std::string set_text(const StateSet& set) {
+  const std::vector<std::uint64_t> counts = set.marginals();
+  BoardLetters letters;
+  for (Square s = 0; s < 64; ++s) {
+    char& letter = letters[static_cast<std::size_t>(set.owner() ? s : mirror(s))];
+    letter = '?';
+    for (int content = 0; content < kContents; ++content)
+      if (counts[static_cast<std::size_t>(s * kContents + content)] == set.size())
+        letter = content_letter(content, set.owner());
+  }
+  const std::string owner = set.owner() ? "White" : "Black", turn = set.turn() ? "White" : "Black";
+  const std::string states = std::to_string(set.size()) + (set.size() == 1 ? " state" : " states");
+  return "<StateSet of " + owner + ": " + states + (set.complete() ? "" : " of more") + ", " + turn + " to act>\n" +
+         board_text(letters);
+}
+
 }  // namespace
 
 void bind_state_set(nb::module_& m) {
-  nb::exception<ImpossibleObservation>(m, "ImpossibleObservation", PyExc_ValueError);
+  nb::exception<ImpossibleObservation>(m, "ImpossibleObservation", PyExc_ValueError).attr("__doc__") =
+      "No state that was held possible agrees with what was observed.";
 
   const auto release = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<StateSet>(
       m, "StateSet",
-      "The exact set of world states that its owner holds possible. Immutable: operations make new sets.")
+      "The exact set of world states that its owner holds possible. Immutable: operations make new sets.\n\n"
+      "It shows what all its states have in common, and ? where they differ:\n\n"
+      "    >>> StateSet(START_FEN, False).expand(None)  # what Black knows after White's first move\n"
+      "    <StateSet of Black: 21 states, Black to act>\n"
+      "    8 r n b q k b n r\n"
+      "    7 p p p p p p p p\n"
+      "    6 . . . . . . . .\n"
+      "    5 . . . . . . . .\n"
+      "    4 ? ? ? ? ? ? ? ?\n"
+      "    3 ? ? ? ? ? ? ? ?\n"
+      "    2 ? ? ? ? ? ? ? ?\n"
+      "    1 R ? B Q K B ? R\n"
+      "      a b c d e f g h")
       .def(
           "__init__",
           [](StateSet* self, const std::string& fen, bool owner) { new (self) StateSet(parse_fen(fen), owner); },
@@ -37,6 +68,7 @@ void bind_state_set(nb::module_& m) {
                    "Successors counted before duplicates went when this set was made.")
       .def_prop_ro("nbytes", &StateSet::nbytes)
       .def("__len__", &StateSet::size)
+      .def("__repr__", &set_text)
       .def(
           "__contains__", [](const StateSet& s, const std::string& fen) { return s.contains(parse_fen(fen)); }, "fen"_a)
       .def(

@@ -4,6 +4,7 @@
 #include <bit>
 #include <string>
 
+#include "rbc/candidates.h"
 #include "rbc/infostate.h"
 #include "rbc/particles.h"
 #include "rbc/rules.h"
@@ -17,89 +18,6 @@ namespace {
 [[noreturn]] void refuse(int row, const std::string& why) {
   throw std::invalid_argument("row " + std::to_string(row) + ": " + why);
 }
-
-// A successor not yet built: its rank under the salt, its parent, and what moved. `from` == `to` stands for one of the
-// parent's few special successors, which are counted in order.
-struct Candidate {
-  std::uint64_t rank;
-  std::int32_t parent;
-  std::int8_t code, new_code, from, to;
-};
-
-// Finds the successors whose rank is below a threshold without building any of them.
-class RankSink {
- public:
-  RankSink(std::uint64_t salt, std::vector<Candidate>& out) : salt_(salt), out_(out) {}
-
-  std::uint64_t threshold = 0;
-  std::int64_t generated = 0;
-
-  void parent(int index) {
-    parent_ = index;
-    specials_ = 0;
-  }
-
-  template <int Code, int NewCode>
-  void piece(const Side& base, Square from, Bitboard targets) {
-    generated += count(targets);
-    const std::uint64_t lifted = base.hash ^ kZobrist[Code][from];
-    for_each(targets, [&](Square to) { offer(lifted ^ kZobrist[NewCode][to], Code, NewCode, from, to); });
-  }
-  template <int NewCode>
-  void pawns(const Side& base, Bitboard targets, int step) {
-    generated += count(targets);
-    for_each(targets, [&](Square to) {
-      offer(base.hash ^ kZobrist[kPawn][to - step] ^ kZobrist[NewCode][to], kPawn, NewCode, to - step, to);
-    });
-  }
-  void state(const Side& side) {
-    ++generated;
-    offer(side.hash, 0, 0, specials_, specials_);
-    ++specials_;
-  }
-
- private:
-  void offer(std::uint64_t hash, int code, int new_code, int from, int to) {
-    const std::uint64_t rank = salted(hash, salt_);
-    if (rank > threshold) return;
-    out_.push_back({rank, parent_, static_cast<std::int8_t>(code), static_cast<std::int8_t>(new_code),
-                    static_cast<std::int8_t>(from), static_cast<std::int8_t>(to)});
-  }
-
-  std::uint64_t salt_;
-  std::vector<Candidate>& out_;
-  std::int32_t parent_ = 0;
-  int specials_ = 0;
-};
-
-// Finds the n-th special successor.
-struct SpecialSink {
-  int wanted;
-  Side found;
-  template <int Code, int NewCode>
-  void piece(const Side&, Square, Bitboard) {}
-  template <int NewCode>
-  void pawns(const Side&, Bitboard, int) {}
-  void state(const Side& side) {
-    if (wanted-- == 0) found = side;
-  }
-};
-
-// Rebuilds a candidate from its parent.
-Side build(const Candidate& candidate, const Side& parent, const ObservedMove& seen) {
-  if (candidate.from == candidate.to) {
-    SpecialSink sink{candidate.from, {}};
-    seen.successors(parent, sink);
-    return sink.found;
-  }
-  Side next = parent;
-  if (candidate.code == kKing) next.unmark_rooks();
-  next.toggle(candidate.code, candidate.from);
-  next.toggle(candidate.new_code, candidate.to);
-  return next;
-}
-
-constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
 // By rank, then by parent. Ranks are spread evenly up to `highest`, so that those that begin alike are put together first and
 // little is left to sort.
@@ -126,34 +44,20 @@ void sort_candidates(std::vector<Candidate>& candidates, std::uint64_t highest) 
 }
 
 // A uniform draw of at most `ell` distinct successors of `parents`, `truth` always among them. Returns how many.
-int draw_successors(std::span<const Side> parents, const ObservedMove& seen, const Side& truth, int ell,
-                    std::uint64_t salt, Side* out) {
+int draw_row(std::span<const Side> parents, const ObservedMove& seen, const Side& truth, int ell, std::uint64_t salt,
+             Side* out) {
   static thread_local std::vector<Candidate> candidates;
   RankSink sink(salt, candidates);
-  const auto visit = [&](std::size_t first, std::size_t last, std::size_t stride) {
-    for (std::size_t i = first; i < last; i += stride) {
-      sink.parent(static_cast<int>(i));
-      seen.successors(parents[i], sink);
-    }
-  };
-  // A few parents tell how many successors there are, and so below which rank about two and a half times `ell` of
-  // them lie: enough to find `ell` distinct ones nearly always.
-  const std::size_t stride = std::max<std::size_t>(1, parents.size() / 8);
-  candidates.clear();
-  visit(0, parents.size(), stride);
-  const double expected = static_cast<double>(sink.generated) * static_cast<double>(stride);
-  double share = expected > 0 ? 2.5 * ell / expected : 1;
+  double share = share_for(sink, parents, seen, static_cast<std::size_t>(ell));
   const std::uint64_t truth_rank = salted(truth.hash, salt);
   std::size_t distinct;
   do {
-    candidates.clear();
-    sink.threshold = share >= 1 ? kAll : static_cast<std::uint64_t>(share * 18446744073709551615.0);
-    visit(0, parents.size(), 1);
+    visit_below(sink, parents, seen, share);
     sort_candidates(candidates, sink.threshold);
     const auto same = [](const Candidate& a, const Candidate& b) { return a.rank == b.rank; };
     distinct = static_cast<std::size_t>(std::unique(candidates.begin(), candidates.end(), same) - candidates.begin());
     share *= 2;
-  } while (distinct < static_cast<std::size_t>(ell) && sink.threshold != kAll);
+  } while (distinct < static_cast<std::size_t>(ell) && sink.threshold != kEveryRank);
 
   const int kept = static_cast<int>(std::min<std::size_t>(distinct, ell));
   bool found = false;
@@ -275,7 +179,7 @@ struct RowTransition {
     copy_head();
     to.own[at] = own_after;
     to.contexts[at].opponent_moved(outcome.capture == kNoSquare ? kNoSquare : mirror(outcome.capture));
-    to.counts[at] = draw_successors(from.states(row), seen, other_after, ell, salt, to.members(at));
+    to.counts[at] = draw_row(from.states(row), seen, other_after, ell, salt, to.members(at));
     turn();
   }
 

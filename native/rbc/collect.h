@@ -26,6 +26,14 @@
 
 namespace penumbra {
 
+// A state stays in a cut if its hash ranks low under this.
+inline std::uint64_t salt_of(const Cap& cap) { return scramble(cap.seed + 0x9E3779B97F4A7C15ULL); }
+
+// A cut must not lose `keep`, if there is such a state.
+inline void keep_in(Buffer<Side>& members, const Side* keep) {
+  if (keep && std::find(members.begin(), members.end(), *keep) == members.end()) members[members.size() - 1] = *keep;
+}
+
 // Successors of one chunk of parents, sorted into partitions as they come.
 class Chunk {
  public:
@@ -129,7 +137,7 @@ class Collector {
  public:
   // `expected` successors only size the work: a few thousand are collected at once, on one core.
   Collector(std::size_t expected, const Cap& cap)
-      : salt_(scramble(cap.seed + 0x9E3779B97F4A7C15ULL)), cap_(cap.states), keep_(cap.keep), expected_(expected) {
+      : salt_(salt_of(cap)), cap_(cap.states), keep_(cap.keep), expected_(expected) {
     while (bits_ < kMaxBits && (expected >> bits_) > kPerPartition) ++bits_;
     partitions_.resize(std::size_t{1} << bits_);
   }
@@ -169,8 +177,7 @@ class Collector {
         partitions_[p].release();
       });
     }
-    if (cut && keep_ && std::find(members.begin(), members.end(), *keep_) == members.end())
-      members[members.size() - 1] = *keep_;
+    if (cut) keep_in(members, keep_);
     return cut;
   }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <unordered_set>
 
 #include "base/parallel.h"
 #include "chess/attacks.h"
+#include "rbc/evaluation.h"
 
 namespace penumbra {
 
@@ -178,7 +180,7 @@ class SelectiveSearcher : public Searcher {
     }
     Candidate list[kMaxMoves];
     const int n = generate(mover, other, obstacles, false, list);
-    if (n == 0) return evaluate(mover, other);
+    if (n == 0) return evaluate_fitted(mover, other);
     Move(&killers)[2] = killers_[std::min(ply, kMaxPlies - 1)];
     for (int i = 0; i < n; ++i) {
       const Outcome& o = list[i].outcome;
@@ -221,21 +223,23 @@ class SelectiveSearcher : public Searcher {
   bool exhausted() const { return left_ <= 0; }
 
  private:
-  // Captures alone, without those that cannot reach alpha and those of a smaller piece that is protected.
+  // Captures alone, without those that cannot reach alpha and those of a smaller piece that is protected; but all moves
+  // where the own king is attacked and captures have only begun.
   int quiesce_selectively(const Side& mover, const Side& other, int alpha, int beta, int ply, int plies) {
     --left_;
     const Obstacles obstacles = Obstacles::of(other);
     if (can_take_king(mover, other, obstacles)) return kKingTaken - ply;
-    const int standing = evaluate(mover, other);
-    int best = standing;
+    const bool attacked = plies > kQuietPlies - kAttackedPlies && can_take_king(other, mover, Obstacles::of(mover));
+    const int standing = evaluate_fitted(mover, other);
+    int best = attacked ? -kInfinity : standing;
     if (best >= beta || plies == 0) return best;
     alpha = std::max(alpha, best);
     Candidate list[kMaxMoves];
-    const int n = generate(mover, other, obstacles, true, list);
+    const int n = generate(mover, other, obstacles, !attacked, list);
     for (int i = 0; i < n; ++i) {
       pick(list, i, n);
       const Outcome& o = list[i].outcome;
-      if (promotion_of(o.taken) == 0) {
+      if (!attacked && promotion_of(o.taken) == 0) {
         const int victim = kWorth[other.kind_at(mirror(o.capture))], mine = kWorth[mover.kind_at(from_of(o.taken))];
         if (standing + victim + kPositional < alpha) continue;
         const Bitboard left = mover.occupied() & ~bit(from_of(o.taken));
@@ -261,7 +265,8 @@ class SelectiveSearcher : public Searcher {
   static constexpr std::size_t kEntries = 1 << 14;
   static constexpr int kFar = kKingTaken - 1000;  // no position is worth as much without a king that can be taken
   static constexpr int kPassReduction = 2;
-  static constexpr int kPositional = 150;  // hundredths of a pawn that a capture may be worth beside its piece
+  static constexpr int kAttackedPlies = 2;  // of quiescence, in which an attacked king may flee
+  static constexpr int kPositional = 150;   // hundredths of a pawn that a capture may be worth beside its piece
   static constexpr int kLateMoves = 4;
   static constexpr int kKillerOrder = 500;
   static constexpr int kMaxPlies = 32;
@@ -287,6 +292,12 @@ int evaluate(const Side& mover, const Side& other) {
 
 int search_value(const Side& mover, const Side& other, const EngineLimits& limits) {
   return Searcher(limits.nodes).search(mover, other, limits.depth, -kInfinity, kInfinity, 0);
+}
+
+double quiet_chance(const Side& mover, const Side& other, double scale) {
+  constexpr int kMost = 1000;
+  const int score = std::clamp(search_value(mover, other, {.depth = 0}), -kMost, kMost);
+  return 1 / (1 + std::exp(-score / scale));
 }
 
 namespace {

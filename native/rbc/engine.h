@@ -17,15 +17,21 @@ constexpr int kKingTaken = 30000;  // less one for every ply until the capture
 struct EngineLimits {
   int depth = 2;               // plies before quiescence
   std::int64_t nodes = 20000;  // of one state, all its moves together; past it only captures of the king are looked for
-  // Above 0: a deeper, selective search, which finds of moves this much worse than the best only a bound from above.
+  // Above 0: a deeper, selective search by the fitted evaluation, which finds of moves this much worse than the best
+  // only a bound from above.
   int margin = 0;
 };
 
-// Material, placement, mobility and danger to the kings, for the player to move; no search.
+// Material, placement, mobility and danger to the kings, for the player to move; no search. What the built-in opponents
+// know; `evaluate_fitted` knows more.
 int evaluate(const Side& mover, const Side& other);
 
 // The value of a state by search.
 int search_value(const Side& mover, const Side& other, const EngineLimits& limits);
+
+// The chance to win that a state's quiescence score means for the player to move: 1 / (1 + e^(-score / scale)), of
+// hundredths of a pawn, 1000 at most: what can be taken, the king too, need not be seen by its taker.
+double quiet_chance(const Side& mover, const Side& other, double scale);
 
 // The score of every request in every state, [states, requests]: what it becomes there is played and searched. The pass
 // may be among the requests. States are searched on all cores.

@@ -1,9 +1,12 @@
 #include "rbc/examples.h"
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 
 #include "base/parallel.h"
+#include "rbc/engine.h"
 #include "rbc/static_analysis.h"
 
 namespace penumbra {
@@ -16,7 +19,12 @@ constexpr int kSoon = 5;
 class PlayerReplay {
  public:
   PlayerReplay(const World& start, bool color, const ExampleSettings& settings, std::uint64_t seed)
-      : color_(color), settings_(settings), random_(seed), set_(start, color), contexts_(settings.multiplicity) {}
+      : color_(color),
+        settings_(settings),
+        random_(seed),
+        engine_random_(scramble(seed)),
+        set_(start, color),
+        contexts_(settings.multiplicity) {}
 
   // Before the sense of this turn; the true opposing pieces decide what it will show.
   void begin_turn(bool opponent_has_moved, Square capture, int sense, const Side& truth) {
@@ -63,6 +71,7 @@ class PlayerReplay {
     static thread_local std::vector<Action> legal;
     game.legal_actions(legal);
     std::vector<std::uint64_t> words(words_of(settings_.synopsis));
+    const auto [possible, truly] = chances(set, game);
     for (int m = 0; m < settings_.multiplicity; ++m) {
       // A set that fits is the same in every draw; only what is remembered differs.
       const bool whole = set.size() <= static_cast<std::size_t>(settings_.ell);
@@ -82,6 +91,7 @@ class PlayerReplay {
       for (const Kinds* k : {&own, &other})
         for (const Bitboard b : {k->pawns, k->knights, k->bishops, k->rooks, k->queens, k->king})
           out.piece_counts.push_back(static_cast<std::uint8_t>(count(b)));
+      out.engine.insert(out.engine.end(), {possible, truly});
       out.set_sizes.push_back(static_cast<std::int64_t>(set.size()));
       out.turns.push_back(ply);
       out.players.push_back(color_);
@@ -89,9 +99,26 @@ class PlayerReplay {
     }
   }
 
+  // The engine's chances to win: over states of the set, and in the true state.
+  std::pair<float, float> chances(const StateSet& set, const Game& game) {
+    constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+    if (settings_.engine_states == 0) return {kNone, kNone};
+    const double truly = quiet_chance(game.own(), game.other(), settings_.engine_scale);
+    const auto mean = [&](std::span<const Side> states) {
+      double sum = 0;
+      for (const Side& other : states) sum += quiet_chance(set.own(), other, settings_.engine_scale);
+      return sum / static_cast<double>(states.size());
+    };
+    const auto most = static_cast<std::size_t>(settings_.engine_states);
+    const double possible =
+        set.size() <= most ? mean(set.states()) : mean(set.sample(most, engine_random_.next()).states());
+    return {static_cast<float>(possible), static_cast<float>(truly)};
+  }
+
   bool color_;
   const ExampleSettings& settings_;
   Random random_;
+  Random engine_random_;                    // of its own, so that draws are the same with the engine and without
   StateSet set_;                            // after the own last move
   std::optional<StateSet> before_, after_;  // the sense of this turn; `before_` only where there was one
   std::vector<Context> contexts_;
@@ -104,6 +131,7 @@ void write_results(const GameRecord& record, int index, bool missed, std::size_t
   const std::size_t rows = out.actions.size();
   int left[2] = {0, 0};  // own steps from here to the end, this one included
   out.outcomes.resize(rows);
+  out.left.resize(rows);
   out.soon_won.resize(rows);
   out.soon_lost.resize(rows);
   out.games.resize(rows, index);
@@ -113,6 +141,7 @@ void write_results(const GameRecord& record, int index, bool missed, std::size_t
     if ((rows - 1 - row) % multiplicity == 0) ++left[color];
     const int result = !record.winner ? 0 : (*record.winner == color ? 1 : -1);
     out.outcomes[row] = static_cast<std::int8_t>(result);
+    out.left[row] = static_cast<std::uint16_t>(std::min(left[color], 0xFFFF));
     out.soon_won[row] = result > 0 && left[color] <= kSoon;
     out.soon_lost[row] = result < 0 && left[color] <= kSoon;
   }
@@ -156,6 +185,8 @@ Examples make_examples(std::span<const GameRecord* const> records, const Example
     throw std::invalid_argument("multiplicity must be at least one, not " + std::to_string(settings.multiplicity));
   if (settings.ell < 1) throw std::invalid_argument("ell must be at least one, not " + std::to_string(settings.ell));
   if (settings.cap < 1) throw std::invalid_argument("the cap on states must be at least one");
+  if (settings.engine_states < 0) throw std::invalid_argument("the engine's states must not be negative");
+  if (!(settings.engine_scale > 0)) throw std::invalid_argument("the engine's scale must be positive");
   std::vector<Examples> parts(records.size());
   parallel_for(static_cast<int>(records.size()), [&](int i) {
     try {
@@ -179,6 +210,8 @@ Examples make_examples(std::span<const GameRecord* const> records, const Example
     append(all.outcomes, part.outcomes);
     append(all.soon_won, part.soon_won);
     append(all.soon_lost, part.soon_lost);
+    append(all.left, part.left);
+    append(all.engine, part.engine);
     append(all.piece_counts, part.piece_counts);
     append(all.set_sizes, part.set_sizes);
     append(all.games, part.games);

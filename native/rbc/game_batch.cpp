@@ -4,85 +4,73 @@
 #include <string>
 
 #include "base/parallel.h"
-#include "rbc/static_analysis.h"
+#include "rbc/tracked_game.h"
 
 namespace penumbra {
 
-// One game and what its two players know.
-class GameBatch::TrackedGame {
- public:
-  TrackedGame(const GameBatchSettings& settings, std::int64_t number)
+struct GameBatch::NumberedGame {
+  NumberedGame(const GameBatchSettings& settings, const TrackingSettings& tracking, std::int64_t number)
       : number(number),
-        game("", 100, settings.full_turn_limit),
-        settings_(settings),
-        random_(scramble(settings.seed) ^ scramble(static_cast<std::uint64_t>(number) + 1)),
-        players_{TrackedPlayer(game.world(), kBlack), TrackedPlayer(game.world(), kWhite)} {}
+        tracked(tracking, Random(scramble(settings.seed) ^ scramble(static_cast<std::uint64_t>(number) + 1)),
+                view_of(settings.synopsis), view_of(settings.synopsis)) {}
 
   // What the player to act sees, and its legal actions.
   void observe(std::uint64_t* words, std::vector<Action>& legal) {
-    TrackedPlayer& player = players_[game.turn()];
-    const Infostates drawn =
-        draw(player.set, 1, settings_.ell, game.step(), player.context, {random_.next(), false}, nullptr);
-    write_features(drawn.view(0), settings_.synopsis, words);
-    if (game.step() == Step::kMove) player.seen = remembered(drawn.view(0));
-    game.legal_actions(legal);
-    if (!settings_.settle || !player.set.complete()) return;
-    const Action win = game.step() == Step::kMove ? sure_capture(player.set.own(), player.set.states())
-                                                  : sure_sense(player.set.own(), player.set.states());
-    if (win != kNoAction) legal.assign(1, win);
+    tracked.observe(tracked.game().turn(), words);
+    tracked.legal_actions(legal);
   }
 
   void act(Action action) {
-    TrackedPlayer& player = players_[game.turn()];
-    if (game.step() == Step::kSense) {
-      player.set = player.set.filter_sense(action, game.other());
-      game.act(action);
-      return;
+    tracked.act(action);
+    actions.push_back(action);
+  }
+
+  // Plays these actions again from the start, each where it is legal.
+  void replay(std::span<const std::int32_t> chosen, int words) {
+    std::vector<std::uint64_t> seen(words);
+    std::vector<Action> legal;
+    for (const Action action : chosen) {
+      observe(seen.data(), legal);
+      if (std::find(legal.begin(), legal.end(), action) == legal.end())
+        throw std::invalid_argument("game " + std::to_string(number) + ": action " + std::to_string(action) +
+                                    " is not legal");
+      act(action);
+      if (tracked.game().over()) throw std::invalid_argument("game " + std::to_string(number) + " is over");
     }
-    game.act(action);
-    if (game.over()) return;
-    player.context.moved(game.last_outcome(), player.seen);
-    player.set = player.set.apply_move(game.last_request(), game.last_outcome());
-    TrackedPlayer& next = players_[game.turn()];
-    next.context.opponent_moved(game.capture());
-    next.set = next.set.expand(game.capture(), {settings_.cap, random_.next(), &game.other()});
   }
 
   const std::int64_t number;
-  Game game;
-
- private:
-  struct TrackedPlayer {
-    TrackedPlayer(const World& start, bool color) : set(start, color) {}
-    StateSet set;  // at the moment of its step; before that, after its own last move
-    Context context;
-    Remembered seen;  // at the move step
-  };
-
-  const GameBatchSettings& settings_;
-  Random random_;
-  TrackedPlayer players_[2];  // by colour
+  TrackedGame tracked;
+  std::vector<std::int32_t> actions;  // so far
 };
 
-GameBatch::GameBatch(const GameBatchSettings& settings) : settings_(settings) {
+GameBatch::GameBatch(const GameBatchSettings& settings)
+    : settings_(settings),
+      tracking_{.ell = settings.ell,
+                .cap = settings.cap,
+                .full_turn_limit = settings.full_turn_limit,
+                .settle = settings.settle} {
   if (settings.games < 1 || settings.at_once < 1) throw std::invalid_argument("a batch needs at least one game");
   if (settings.ell < 1 || settings.cap < 1) throw std::invalid_argument("ell and the cap must be at least one");
-  while (begun_ < settings_.games && rows() < settings_.at_once)
-    running_.push_back(std::make_unique<TrackedGame>(settings_, begun_++));
+  while (begun_ < settings_.games && rows() < settings_.at_once) running_.push_back(next_game());
   observe();
 }
 
 GameBatch::~GameBatch() = default;
 
+std::unique_ptr<GameBatch::NumberedGame> GameBatch::next_game() {
+  return std::make_unique<NumberedGame>(settings_, tracking_, begun_++);
+}
+
 std::vector<std::int64_t> GameBatch::numbers() const {
   std::vector<std::int64_t> numbers;
-  for (const auto& tracked : running_) numbers.push_back(tracked->number);
+  for (const auto& each : running_) numbers.push_back(each->number);
   return numbers;
 }
 
 std::vector<std::uint8_t> GameBatch::players() const {
   std::vector<std::uint8_t> players;
-  for (const auto& tracked : running_) players.push_back(tracked->game.turn());
+  for (const auto& each : running_) players.push_back(each->tracked.game().turn());
   return players;
 }
 
@@ -113,12 +101,43 @@ void GameBatch::act(std::span<const int> actions) {
                                   " is not legal");
   }
   parallel_for(static_cast<int>(actions.size()), [&](int i) { running_[i]->act(actions[i]); });
-  for (auto& tracked : running_) {
-    if (!tracked->game.over()) continue;
-    finished_.emplace_back(tracked->number, tracked->game.record());
-    tracked = begun_ < settings_.games ? std::make_unique<TrackedGame>(settings_, begun_++) : nullptr;
+  for (auto& each : running_) {
+    const Game& game = each->tracked.game();
+    if (!game.over()) continue;
+    finished_.emplace_back(each->number, game.record());
+    each = begun_ < settings_.games ? next_game() : nullptr;
   }
   std::erase(running_, nullptr);
+  observe();
+}
+
+GamesUnderWay GameBatch::under_way() const {
+  GamesUnderWay games;
+  games.begun = begun_;
+  for (const auto& each : running_) {
+    games.numbers.push_back(each->number);
+    games.actions.insert(games.actions.end(), each->actions.begin(), each->actions.end());
+    games.offsets.push_back(static_cast<std::int64_t>(games.actions.size()));
+  }
+  return games;
+}
+
+void GameBatch::resume(const GamesUnderWay& games) {
+  const std::size_t n = games.numbers.size();
+  const auto& offsets = games.offsets;
+  bool fits = offsets.size() == n + 1 && offsets.front() == 0 &&
+              offsets.back() == static_cast<std::int64_t>(games.actions.size()) &&
+              std::is_sorted(offsets.begin(), offsets.end()) && n <= static_cast<std::size_t>(settings_.at_once);
+  for (const std::int64_t number : games.numbers) fits = fits && number >= 0 && number < games.begun;
+  if (!fits) throw std::invalid_argument("these are not games under way of such a batch");
+  std::vector<std::unique_ptr<NumberedGame>> running(n);
+  parallel_for(static_cast<int>(n), [&](int i) {
+    running[i] = std::make_unique<NumberedGame>(settings_, tracking_, games.numbers[i]);
+    running[i]->replay(std::span(games.actions).subspan(offsets[i], offsets[i + 1] - offsets[i]), words());
+  });
+  running_ = std::move(running);
+  begun_ = games.begun;
+  finished_.clear();
   observe();
 }
 

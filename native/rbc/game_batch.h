@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "rbc/game.h"
-#include "rbc/state_set.h"
-#include "rbc/synopsis.h"
+#include "rbc/tracked_game.h"
 
 namespace penumbra {
 
@@ -25,6 +23,14 @@ struct GameBatchSettings {
   int full_turn_limit = 0;  // where a game is a draw; 0: nowhere
   bool settle = true;       // a sure capture of the king is the only legal action
   SynopsisSort synopsis = SynopsisSort::kBinary;
+};
+
+// The games of a batch that have not ended: enough, with the settings, to go on as if it had never stopped.
+struct GamesUnderWay {
+  std::int64_t begun = 0;             // games, ended ones included
+  std::vector<std::int64_t> numbers;  // of the rows
+  std::vector<std::int32_t> actions;  // chosen so far, those of row r in [offsets[r], offsets[r + 1])
+  std::vector<std::int64_t> offsets = {0};
 };
 
 class GameBatch {
@@ -46,17 +52,24 @@ class GameBatch {
   // nothing has happened.
   void act(std::span<const int> actions);
 
+  GamesUnderWay under_way() const;
+  // Plays these games in the place of its own. Throws std::invalid_argument naming a game that cannot have been played
+  // under these settings; then nothing has happened.
+  void resume(const GamesUnderWay& games);
+
   // Games that have ended since the last call, by number.
   std::vector<std::pair<std::int64_t, GameRecord>> take_finished();
 
  private:
-  class TrackedGame;
+  struct NumberedGame;
 
+  std::unique_ptr<NumberedGame> next_game();
   void observe();
 
   GameBatchSettings settings_;
+  TrackingSettings tracking_;
   std::int64_t begun_ = 0;
-  std::vector<std::unique_ptr<TrackedGame>> running_;
+  std::vector<std::unique_ptr<NumberedGame>> running_;
   std::vector<std::uint64_t> synopses_;
   LegalActions legal_;
   std::vector<std::pair<std::int64_t, GameRecord>> finished_;

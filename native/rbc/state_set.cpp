@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "rbc/collect.h"
+#include "rbc/draw_successors.h"
 
 namespace penumbra {
 
@@ -17,6 +18,8 @@ void in_blocks(std::size_t n, const Work& work) {
   parallel_for(static_cast<int>((n + kBlock - 1) / kBlock),
                [&](int b) { work(b, b * kBlock, std::min(n, (b + 1) * kBlock)); });
 }
+
+constexpr std::size_t kSmallCap = 1 << 14;  // what one core draws faster than all of them collect
 
 std::size_t blocks_of(std::size_t n) { return (n + 65535) >> 16; }
 
@@ -86,16 +89,29 @@ StateSet StateSet::after_opponent(Square capture) const {
   return StateSet(owner_, owner_, own, complete_);
 }
 
+// Into `next`: what a collection under this cap keeps, found without collecting.
+void StateSet::draw_expansion(const ObservedMove& seen, const Cap& cap, StateSet& next) const {
+  DrawnSuccessors drawn = draw_successors(states(), seen, cap.states, salt_of(cap));
+  next.members_ = std::move(drawn.states);
+  next.complete_ = !drawn.cut && complete_;
+  next.generated_ = drawn.generated;
+  if (drawn.cut) keep_in(next.members_, cap.keep);
+}
+
 StateSet StateSet::expand(Square capture, const Cap& cap) const {
   const ObservedMove seen = seen_by_opponent(capture);
   StateSet next = after_opponent(capture);
-  Collector collector(size() * seen.branching(), cap);
-  collector.run(members_, [&](const Side& mover, const HashShare& share, const auto& emit) {
-    Build sink{emit, share};
-    seen.successors(mover, sink);
-  });
-  next.complete_ = !collector.finish(next.members_) && complete_;
-  next.generated_ = collector.generated();
+  if (cap.states && cap.states <= kSmallCap && size() <= kSmallCap) {
+    draw_expansion(seen, cap, next);
+  } else {
+    Collector collector(size() * seen.branching(), cap);
+    collector.run(members_, [&](const Side& mover, const HashShare& share, const auto& emit) {
+      Build sink{emit, share};
+      seen.successors(mover, sink);
+    });
+    next.complete_ = !collector.finish(next.members_) && complete_;
+    next.generated_ = collector.generated();
+  }
   if (next.members_.empty()) throw ImpossibleObservation("no state allows " + seen_at(capture) + " by the opponent");
   return next;
 }

@@ -94,6 +94,7 @@ class StateSet {
   const SideIndex& index() const;
   ObservedMove seen_by_opponent(Square capture) const;
   StateSet after_opponent(Square capture) const;
+  void draw_expansion(const ObservedMove& seen, const Cap& cap, StateSet& next) const;
   void require_turn(bool owner_to_act, const char* what) const;
   template <class Keep>
   StateSet keep_if(const Keep& keep) const;

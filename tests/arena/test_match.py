@@ -180,7 +180,7 @@ def test_an_isolated_game_repeats_itself_by_seed() -> None:
 def test_a_player_that_cannot_be_loaded_is_one_line(tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text("import no_such_module_anywhere")
-    with pytest.raises(ValueError, match=r"broken.py cannot be loaded: load: ModuleNotFoundError: .*no_such_module"):
+    with pytest.raises(ValueError, match=r"broken.py cannot be loaded: ModuleNotFoundError: .*no_such_module"):
         entrant(str(broken))
     (tmp_path / "empty.py").write_text("")
     with pytest.raises(ValueError, match="did not contain any subclasses"):

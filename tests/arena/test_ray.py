@@ -30,7 +30,7 @@ def test_without_ray_there_is_one_line(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "ray", None)
     for command, file in (("tournament", config(tmp_path)), ("generate", population_file(tmp_path))):
         answer = penumbra(command, file, "--archive", tmp_path / "games.db", "--ray", "auto")
-        assert (answer.returncode, answer.stderr) == (1, "penumbra: --ray needs Ray: pip install 'penumbra[ray]'\n")
+        assert (answer.returncode, answer.stderr) == (1, "penumbra: --ray needs ray: pip install 'penumbra[ray]'\n")
 
 
 @pytest.fixture(scope="module")

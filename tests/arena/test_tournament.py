@@ -352,7 +352,7 @@ def _children(pid: int) -> list[str]:
         ('name = "Hasty"', 'name = "Wild"', "two players are called 'Wild'"),
         ('kind = "random"', 'path = "nowhere.py"', "player 1 (Wild): there is no player 'nowhere.py'"),
         ('kind = "random"', "", "player 1 (Wild): it has either a kind or a path"),
-        ('kind = "random"', 'path = "broken.py"', "cannot be loaded: load: ModuleNotFoundError: No module named 'no_s"),
+        ('kind = "random"', 'path = "broken.py"', "cannot be loaded: ModuleNotFoundError: No module named 'no_s"),
         ('kind = "random"', 'kind = "random"\nkeep = true', "player 1 (Wild): there is no 'keep'"),
         ("[[player]]", "[[", "is not TOML"),
     ],

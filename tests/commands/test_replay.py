@@ -6,9 +6,10 @@ import json
 import re
 from pathlib import Path
 
-from penumbra.commands.terminal.board import plain_board, rich_board
+from penumbra.commands.terminal.board import rich_board
 from penumbra.commands.terminal.frames import frames_of
 from penumbra.interop.history import read_record
+from penumbra.rbc.text_board import plain_board
 from tests.support.processes import run_penumbra as run
 
 

@@ -39,7 +39,18 @@ from tests.support.processes import run_penumbra, run_python
 
 POPULATIONS = ("population", "variants")
 TOURNAMENTS = ("gauntlet", "tournament")
-RECIPES = ("full", "heads", "lite", "paper", "real", "searched")
+RECIPES = (
+    "full",
+    "full-graded",
+    "full-mixed",
+    "heads",
+    "lite",
+    "lite-graded",
+    "lite-mixed",
+    "paper",
+    "real",
+    "searched",
+)
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import chess
 import numpy as np
 import pytest
+from studies.engine_weights import read_header, value, write_header
 
 from penumbra import core
 from penumbra.core import KING_TAKEN, MOVE, PASS, Game, Infostates, StateSet
 from penumbra.rbc.actions import action_name, parse_action
 from tests.oracles.positions import random_placement
+from tests.support import ROOT
 
 PLENTY = 10**9
 QUIET_PLIES = 8  # plies of captures that the engine follows after its depth
@@ -33,6 +36,10 @@ def scores(fen: str, depth: int = 1) -> dict[int, int]:
     actions = listed(fen)
     found = core.engine_scores(StateSet(fen, color_of(fen)), actions, depth, PLENTY)[0]
     return dict(zip(actions.tolist(), found.tolist(), strict=True))
+
+
+def actions_of(*names: str) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    return np.array([parse_action(name) for name in names], np.int32)
 
 
 def placement(rng: random.Random) -> chess.Board:
@@ -61,8 +68,16 @@ def outcomes(game: Game) -> Iterator[tuple[Game, bool]]:
                 break
 
 
-def minimax(game: Game, depth: int, ply: int, quiet: int = QUIET_PLIES) -> int:
-    """The value for the player to move; past the depth only captures and new queens are followed, or nothing."""
+def minimax(
+    game: Game,
+    depth: int,
+    ply: int,
+    quiet: int = QUIET_PLIES,
+    evaluate: Callable[[str], int] = core.engine_evaluate,
+    flee: int = 0,
+) -> int:
+    """The value for the player to move; past the depth only captures and new queens are followed, or nothing. In the
+    first `flee` plies of these a player whose king is attacked has all moves, and has to take one."""
     if not game.over and game.step == core.SENSE:
         game = game.copy()
         game.sense(None)
@@ -70,12 +85,18 @@ def minimax(game: Game, depth: int, ply: int, quiet: int = QUIET_PLIES) -> int:
     if any(after.over for after, _ in nexts):
         return KING_TAKEN - ply
     if depth > 0:
-        values = [-minimax(after, depth - 1, ply + 1) for after, _ in nexts]
-        return max(values) if values else core.engine_evaluate(game.fen())
-    best = core.engine_evaluate(game.fen())
+        values = [-minimax(after, depth - 1, ply + 1, quiet, evaluate, flee) for after, _ in nexts]
+        return max(values) if values else evaluate(game.fen())
     if quiet == 0:
-        return best
-    return max([best, *(-minimax(after, 0, ply + 1, quiet - 1) for after, loud in nexts if loud)])
+        return evaluate(game.fen())
+    attacked = quiet > QUIET_PLIES - flee and king_attacked(game.fen())
+    followed = [after for after, loud in nexts if loud or attacked]
+    values = [-minimax(after, 0, ply + 1, quiet - 1, evaluate, flee) for after in followed]
+    return max(values if attacked else [evaluate(game.fen()), *values])
+
+
+def king_attacked(fen: str) -> bool:
+    return chess.Board(fen).is_check()
 
 
 def sparse_positions(n: int) -> list[str]:
@@ -101,7 +122,7 @@ def test_scores_agree_with_a_plain_minimax(fen: str) -> None:
         assert found[action] == expected, action_name(action)
 
 
-@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("depth", [0, 1, 2])
 def test_values_agree_with_a_plain_minimax(depth: int) -> None:
     for fen in sparse_positions(20)[12:]:
         expected = minimax(Game(fen, reversible_moves_limit=None), depth, 0)
@@ -279,15 +300,20 @@ def test_the_selective_search_takes_what_hangs_and_the_king() -> None:
     assert best_move("3k4/8/8/8/8/8/8/3RK2q w - - 0 1", 6) == parse_action("d1d8")
 
 
-def test_moves_within_the_margin_score_as_by_the_exhaustive_search_of_two_plies() -> None:
-    """Two plies leave nothing to reduce or to pass; only quiescence differs, where captures lose."""
-    fen = "r1bqkb1r/pppp1ppp/2n2n2/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4"
-    states = StateSet(fen, True)
-    actions, _ = Infostates.draw(states, 1, MOVE, 1).legal()
-    exact = core.engine_scores(states, actions, 2, 10**6)[0]
-    near = core.engine_scores(states, actions, 2, 10**6, 10_000)[0]
-    assert np.median(np.abs(exact - near)) <= 10
-    assert actions[exact.argmax()] == actions[near.argmax()]
+@pytest.mark.parametrize("placed", ["4k3/pp3p2/2n5/8/3B4/2P5/PP3P2/4K3", "6k1/5pp1/8/3r4/8/2Q5/5PP1/6K1"])
+def test_moves_within_the_margin_score_as_by_a_plain_minimax_of_two_plies(placed: str) -> None:
+    """Two plies leave nothing to reduce or to pass; only in quiescence are captures that lose left out."""
+    fen = f"{placed} w - - 0 1"
+    actions = listed(fen)
+    near = core.engine_scores(StateSet(fen, True), actions, 2, PLENTY, 10_000)[0]
+    exact = []
+    for action in actions.tolist():
+        after = Game(fen)
+        after.sense(None)
+        after.move(action)
+        exact.append(-minimax(after, 1, 1, evaluate=core.engine_evaluate_fitted, flee=2))
+    assert np.median(np.abs(np.array(exact) - near)) <= 10
+    assert int(np.argmax(exact)) == near.argmax()
 
 
 def test_the_selective_search_repeats_itself_and_needs_few_nodes() -> None:
@@ -299,3 +325,36 @@ def test_the_selective_search_repeats_itself_and_needs_few_nodes() -> None:
     np.testing.assert_array_equal(core.engine_scores(states, actions, 8, 1, 150), one_ply)  # the last whole depth
     with pytest.raises(ValueError, match="the margin is -1"):
         core.engine_scores(states, actions, 2, 100, -1)
+
+
+# -- the fitted evaluation
+
+WEIGHTS = ROOT / "native" / "rbc" / "evaluation_weights.h"
+
+
+def test_the_fitted_evaluation_is_its_weights_times_the_features_counted_slowly() -> None:
+    weights = read_header(WEIGHTS)
+    rng = random.Random(5)
+    for _ in range(300):
+        fen = placement(rng).fen()
+        assert abs(core.engine_evaluate_fitted(fen) - value(fen, weights)) < 1, fen
+
+
+def test_the_fitted_evaluation_sees_no_colours() -> None:
+    rng = random.Random(6)
+    for _ in range(100):
+        board = placement(rng)
+        assert core.engine_evaluate_fitted(board.fen()) == core.engine_evaluate_fitted(board.mirror().fen())
+
+
+def test_weights_are_read_as_they_were_written(tmp_path: Path) -> None:
+    weights = read_header(WEIGHTS)
+    write_header(weights, tmp_path / "weights.h")
+    assert np.array_equal(read_header(tmp_path / "weights.h"), weights)
+
+
+def test_a_search_with_a_margin_does_not_stop_where_a_king_is_attacked() -> None:
+    """After one ply the black king stands attacked in both cases; at the back rank there is nowhere to go."""
+    fen = "6k1/5ppp/8/8/8/8/8/R3R1K1 w - - 0 1"
+    mates, not_yet = core.engine_scores(StateSet(fen, True), actions_of("a1a8", "e1e5"), 1, PLENTY, 150)[0]
+    assert mates > KING_TAKEN - 10 > not_yet

@@ -100,7 +100,7 @@ def test_without_torch_one_line_says_so(tmp_path: Path) -> None:
         for name in ("fig-synopsis", "table1")
     ]
     assert [done.returncode for done in ran] == [0, 1]
-    assert ran[1].stderr == "penumbra: table1 needs torch: pip install 'penumbra[torch]'\n"
+    assert ran[1].stderr == "penumbra: table1 needs torch: pip install 'penumbra[training]'\n"
 
 
 def test_durations_are_in_words() -> None:

@@ -20,7 +20,7 @@ from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.factory import make_penumbra
 from penumbra.players.penumbra.recording import belief_marginals, set_marginals
 from penumbra.rbc.actions import parse_action, parse_square
-from penumbra.review.analysis import analyse_as
+from penumbra.review.analysis import analyse_as, cost_of
 from tests.support import DATA
 from tests.support.command_line import penumbra as run
 
@@ -55,6 +55,21 @@ def test_a_turn_has_a_sense_and_a_move(game: GameRecord) -> None:
             parse_action(name)
         for kinds in step["belief"].values():
             assert 0 < sum(kinds.values()) <= 1.01
+
+
+def test_what_was_played_costs_what_the_chosen_action_is_worth_more(game: GameRecord) -> None:
+    steps = list(penumbra.analyse(game, player="black", nodes=100))
+    costs = [step["cost"] for step in steps]
+    assert any(cost is not None for cost in costs)
+    for step in steps:
+        values = {entry["action"]: entry["value"] for entry in step["actions"] if entry["visits"]}
+        if step["played"] in values and step["chosen"] in values:
+            assert step["cost"] == pytest.approx(max(0, values[step["chosen"]] - values[step["played"]]), abs=1e-5)
+        else:
+            assert step["cost"] is None
+    entries = [{"action": word, "visits": 1, "value": value} for word, value in (("e7e8", 0.75), ("e7f8", 0.25))]
+    assert cost_of(entries, "e7e8", "e7f8q") == 0.5 and cost_of(entries, "e7f8", "e7e8") == 0
+    assert cost_of(entries, "e7e8", "no sense") is None
 
 
 def test_details_say_what_the_opponent_is_believed_to_know_and_what_the_network_sees(game: GameRecord) -> None:

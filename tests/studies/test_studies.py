@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import os
 import random
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 import chess
 import numpy as np
 import pytest
+import torch
 
 from penumbra.arena.score import GameResult, Score
 from penumbra.core import GameRecord
@@ -24,6 +27,7 @@ from penumbra.network.model import from_weights
 from penumbra.network.torch_evaluator import TorchEvaluator
 from penumbra.players.opponents.attacker import SCRIPTS
 from penumbra.training.centipawns import read_positions
+from penumbra.training.recipe import read_recipe
 from studies import (
     _guests,
     attacks,
@@ -31,12 +35,14 @@ from studies import (
     chess_positions,
     clock,
     device,
+    engine_weights,
     factorial,
     imitations,
     loaded_core,
     nodes,
     series,
     synopses,
+    values,
 )
 from tests.support import DATA, ROOT
 from tests.support.processes import run_python
@@ -198,7 +204,36 @@ def test_chess_positions_are_frozen_with_scores(
     for position in found:
         board = chess.Board(position.states[0])
         legal = {move.uci() for move in board.legal_moves}
-        assert set(position.scores) == (legal if board.is_check() else {*legal, "pass"})
+        castling = {move.uci() for move in chess_positions.forbidden_castlings(board)}
+        assert set(position.scores) == legal | castling | (set() if board.is_check() else {"pass"})
+
+
+def test_chess_positions_have_castling_that_chess_alone_forbids() -> None:
+    board = chess.Board("4r3/8/8/8/8/8/8/R3K2R w KQ - 0 1")  # in check; neither way does the king end attacked
+    assert {move.uci() for move in chess_positions.forbidden_castlings(board)} == {"e1g1", "e1c1"}
+    board = chess.Board("5rr1/8/8/8/8/8/8/RN2K2R w KQ - 0 1")  # through check to an attacked square; past a knight
+    assert chess_positions.forbidden_castlings(board) == []
+    assert chess_positions.forbidden_castlings(chess.Board("5r2/8/8/8/8/8/8/4K2R w K - 0 1")) == [
+        chess.Move.from_uci("e1g1")
+    ]
+    assert chess_positions.forbidden_castlings(chess.Board("8/8/8/8/8/8/8/4K2R w K - 0 1")) == []  # chess allows it
+
+
+def test_weights_of_the_engine_are_fitted_to_scores(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if find_stockfish() is None:
+        pytest.skip("Stockfish is not installed")
+    scores, header = tmp_path / "scores.jsonl", tmp_path / "weights.h"
+    for most in (20, 40):  # the second goes on
+        arguments(monkeypatch, "score", DATA / "real_games.jsonl", "--out", scores, "--positions", str(most))
+        engine_weights.main()
+        assert len(scores.read_text().splitlines()) == most
+    arguments(monkeypatch, "fit", scores, "--out", header, "--steps", "3")
+    engine_weights.main()
+    assert "fitted: 0." in capsys.readouterr().out
+    moved = engine_weights.read_header(header)[0, engine_weights.LAYOUT["kTempo"]]
+    assert moved != engine_weights.plain_weights()[0, engine_weights.LAYOUT["kTempo"]]
 
 
 def test_clock_keeps_its_games_and_names_what_is_lacking(
@@ -295,6 +330,68 @@ def test_synopses_leaves_out_what_is_not_done_in_time(
     arguments(monkeypatch, *given, "--headsets", "Nobody")
     with pytest.raises(SystemExit, match="has no headset 'Nobody'; it has All, Top, Wild"):
         synopses.main()
+
+
+def test_values_compares_targets_and_goes_on_where_it_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive, recipe, out = make_archive(tmp_path / "games.db"), write_recipe(tmp_path), tmp_path / "values.json"
+    few = ("--seeds", "4", "--steps", "3", "--arms", "result", "mixed-0.6", "--multiplicity", "1", "--device", "cpu")
+    tiny = ("--headsets", "All", "--batch", "16", "--engine-states", "4", "--positions", "3", "--synopsis", "graded")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    for minutes in ("0", "9"):
+        given = ("--archive", archive, "--out", out, "--recipe", recipe, "--minutes", minutes)
+        arguments(monkeypatch, *given, *few, *tiny)
+        values.main()
+        if minutes == "0":
+            assert json.loads(out.read_text())["runs"] == []
+            assert "out of time: 2 networks are not done" in capsys.readouterr().out
+    data, said = json.loads(out.read_text()), capsys.readouterr().out
+    assert [run["arm"] for run in data["runs"]] == ["result", "mixed-0.6"]
+    assert (
+        "the engine alone (set): winner" in said and "value_loss above result" in said and "pawns: said (won)" in said
+    )
+    for one in data["runs"]:
+        figures = one["headsets"]["All"]
+        assert 0 <= figures["value_centipawns"] <= 1000 and 0 <= figures["calibration_error"] <= 1
+        assert figures["examples"] == data["about"]["kept"]["kept"]
+    assert data["runs"][0]["headsets"] != data["runs"][1]["headsets"]
+    by_class = [row[0] for row in data["material"]["All"]["result"] if row]
+    assert sum(by_class) == data["about"]["kept"]["kept"]
+    arguments(monkeypatch, "--report", out)
+    values.main()
+    assert capsys.readouterr().out in said
+
+
+def test_values_goes_on_from_a_checkpoint_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = read_recipe(write_recipe(tmp_path))
+    recipe = replace(recipe, examples=replace(recipe.examples, engine_states=4))
+    values.make_tables(recipe, [make_archive(tmp_path / "games.db")], tmp_path)
+    work = values.Work(recipe, tmp_path, "cpu", time.monotonic() + 600, 0, None, 1)
+    straight = values.Worker(work).train("mixed-0.3", 1, 100).network.state_dict()
+    late = itertools.chain([0.0], itertools.count(1e9))
+    monkeypatch.setattr(time, "monotonic", late.__next__)  # too late at the first look
+    with pytest.raises(synopses.OutOfTime):
+        values.Worker(work).train("mixed-0.3", 1, 100)
+    monkeypatch.undo()
+    assert (tmp_path / "mixed-0.3-1.pt").exists()
+    parted = values.Worker(work).train("mixed-0.3", 1, 100).network.state_dict()
+    assert all(torch.equal(tensor, parted[name]) for name, tensor in straight.items())
+
+
+def test_values_are_compared_by_what_the_pieces_are_worth() -> None:
+    pieces = torch.tensor([[8, 2, 2, 2, 1, 1, 8, 2, 2, 2, 0, 1], [0, 0, 0, 1, 0, 1, 3, 1, 1, 0, 1, 1]])
+    assert values.material(pieces).tolist() == [9, 5 - (3 + 3 + 3 + 9)]
+
+
+def test_values_refuses_to_go_on_with_another_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive, out = make_archive(tmp_path / "games.db", games=12), tmp_path / "values.json"
+    out.write_text(json.dumps({"about": {"given": {"n_width": 5}}, "runs": []}))
+    arguments(
+        monkeypatch, "--archive", archive, "--out", out, "--recipe", str(write_recipe(tmp_path)), "--headsets", "All"
+    )
+    with pytest.raises(SystemExit, match="has networks of another n_width; choose another file"):
+        values.main()
 
 
 def test_imitations_are_even_where_half_of_the_points_is_inside_the_interval() -> None:

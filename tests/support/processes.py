@@ -11,6 +11,18 @@ from pathlib import Path
 
 CHESS = ("chess", "reconchess")  # packages that only `interop` and what stands above it may need
 
+MISSING = """\
+import sys
+from importlib.machinery import PathFinder
+
+class Finder(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.partition(".")[0] in {names} else super().find_spec(name, path, target)
+
+sys.meta_path[:] = [Finder if finder is PathFinder else finder for finder in sys.meta_path]
+"""  # the names are those of packages that cannot be found
+
 
 def environment(*first: Path, **more: str) -> dict[str, str]:
     """This process's variables and `more`; modules are looked for in the folders `first`, then where they are here."""
@@ -38,9 +50,8 @@ def run_penumbra(
     The packages `without` are missing there, and in its children.
     """
     with tempfile.TemporaryDirectory() as missing:
-        for name in without:
-            error = f'ModuleNotFoundError("No module named {name!r}", name={name!r})'
-            (Path(missing) / f"{name}.py").write_text(f"raise {error}\n")
+        if without:
+            (Path(missing) / "sitecustomize.py").write_text(MISSING.format(names=tuple(without)))
         paths = environment(Path(missing))["PYTHONPATH"]
         return run_python(
             "-m", "penumbra", *map(str, arguments), cwd=cwd, **{"COLUMNS": "120", "PYTHONPATH": paths, **more}

@@ -11,6 +11,7 @@ from typing import Any
 import chess
 import numpy as np
 import pytest
+from studies.chess_positions import forbidden_castlings
 
 from penumbra.core import Game
 from penumbra.players.penumbra.configuration import Configuration
@@ -55,7 +56,7 @@ def test_frozen_positions_are_of_different_games_and_both_colours() -> None:
 def test_every_score_is_of_a_legal_action_and_the_best_one_loses_nothing() -> None:
     for one in FROZEN:
         board = chess.Board(one.states[0])
-        words = {move.uci() for move in board.legal_moves}
+        words = {move.uci() for move in (*board.legal_moves, *forbidden_castlings(board))}
         assert set(one.scores) == (words if board.is_check() else {*words, "pass"})
         legal = set(legal_actions(one.situation()).tolist())
         actions = {word: action(one, word) for word in one.scores}
@@ -129,3 +130,25 @@ def test_a_bad_file_is_told_by_its_line(tmp_path: Path) -> None:
         path.write_bytes(gzip.compress(f"{first}\n{json.dumps({**row, **change})}\n".encode()))
         with pytest.raises(ValueError, match=r"positions\.gz, line 2: is no position"):
             read_positions(path)
+
+
+def test_one_step_ahead_takes_the_king_and_what_the_value_likes() -> None:
+    """The value is asked of the opponent, after each move, where it knew the state."""
+
+    class Material:
+        """A value that sees who has more pieces: planes 12 to 16, own, and 37 on, opposing."""
+
+        synopsis = "binary"
+
+        def evaluate(self, features: Any, legal: Any, opponent: bool) -> tuple[Any, Any]:
+            own = np.bitwise_count(features[:, 12:18]).sum(axis=1)
+            return np.ones(len(legal.actions), np.float32), np.asarray(own / 64, np.float32)
+
+    for fen, word in (
+        ("4k3/8/8/3q4/4P3/8/8/4K3 w - - 0 1", "e4d5"),
+        ("4k3/8/8/3p4/4Q3/8/8/K7 b - - 0 1", "d5e4"),
+        ("4k3/4Q3/8/3p4/4P3/8/8/4K3 w - - 0 1", "e7e8"),
+    ):
+        one = position(fen, pass_=0)
+        found = centipawns.one_step_ahead(Material(), one.situation(), 8)
+        assert found == action(one, word)

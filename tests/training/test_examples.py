@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, replace
 from functools import cache
+from typing import Any
 
 import chess
 import numpy as np
@@ -40,7 +42,11 @@ def real_moments() -> list[tuple[int, Moment]]:
 
 
 def same(one: Examples, other: Examples) -> bool:
-    return all(np.array_equal(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
+    return all(equal(one, other, f.name) for f in fields(one))
+
+
+def equal(one: Examples, other: Examples, column: str) -> bool:
+    return np.array_equal(getattr(one, column), getattr(other, column), equal_nan=column == "engine")
 
 
 def test_there_is_one_example_for_each_step_and_none_for_a_skipped_sense() -> None:
@@ -85,6 +91,55 @@ def test_what_came_soon_came_within_five_own_steps() -> None:
             assert examples.soon_lost[rows].tolist() == (soon & (not won)).tolist()
 
 
+def test_steps_left_are_counted_to_the_end_of_the_game() -> None:
+    examples = real_examples()
+    for game in range(len(real_games())):
+        for player in (True, False):
+            left = examples.left[(examples.games == game) & (examples.players == player)]
+            assert left.tolist() == list(range(len(left), 0, -1))
+
+
+def chance(values: np.ndarray[Any, Any], scale: float) -> float:
+    """The mean chance to win of states with these quiescence scores."""
+    most = 1000  # hundredths of a pawn that count
+    return float(np.mean([1 / (1 + math.exp(-max(-most, min(value, most)) / scale)) for value in values.tolist()]))
+
+
+def test_the_engines_chances_are_those_of_a_slow_mean() -> None:
+    """Over all states of a set, and in the true state; the scores are those of the engine without depth."""
+    examples = make_examples(real_records(), ExampleSettings(ell=400, cap=WHOLE, engine_states=WHOLE, engine_scale=180))
+    of_kings = 0
+    for row, (_, moment) in enumerate(real_moments()):
+        if len(moment.states) > 300 and row % 10:
+            continue
+        values = core.engine_values(moment.states, 0)
+        truth = core.engine_values(core.StateSet(moment.board.fen(en_passant="xfen"), moment.player), 0)
+        assert examples.engine[row] == pytest.approx([chance(values, 180), chance(truth, 180)], abs=1e-6)
+        of_kings += 0 < (values == core.KING_TAKEN).sum() < len(values)
+    assert of_kings > 10
+
+
+def test_without_the_engine_nothing_else_changes() -> None:
+    """And with it, of large sets a sample is asked, whose mean is near that of the whole."""
+    settings = ExampleSettings(ell=5, multiplicity=2, cap=WHOLE, seed=4)
+    without, some, more = (make_examples(real_records(), replace(settings, engine_states=n)) for n in (0, 16, WHOLE))
+    assert np.isnan(without.engine).all() and np.isfinite(some.engine).all()
+    for f in fields(without):
+        assert f.name == "engine" or equal(some, without, f.name)
+    assert np.array_equal(some.engine[0::2], some.engine[1::2])  # the draws of a step are of one set
+    few = some.set_sizes <= 16
+    assert np.array_equal(some.engine[few], more.engine[few])
+    error = (some.engine - more.engine)[~few, 0]
+    assert 0 < np.abs(error).max() < 0.5 and abs(error.mean()) < 0.01
+    assert np.array_equal(some.engine[:, 1], more.engine[:, 1])
+
+
+@pytest.mark.parametrize(("wrong", "said"), [({"engine_states": -1}, "states"), ({"engine_scale": 0.0}, "scale")])
+def test_bad_settings_of_the_engine_are_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=f"the engine's {said} must"):
+        make_examples(real_records()[:1], replace(ExampleSettings(), **wrong))
+
+
 def test_synopses_of_whole_sets_are_the_oracles() -> None:
     """Where a set has at most ℓ states its synopsis is fixed, memory included."""
     examples = real_examples()
@@ -123,11 +178,7 @@ def test_multiplicity_repeats_each_step_with_draws_of_its_own() -> None:
     repeated = single.take(np.repeat(np.arange(len(single)), 3))
     drawn = {"synopses", "draws"}
     assert np.array_equal(examples.draws, np.tile(np.arange(3), len(single)))
-    assert all(
-        np.array_equal(getattr(examples, f.name), getattr(repeated, f.name))
-        for f in fields(examples)
-        if f.name not in drawn
-    )
+    assert all(equal(examples, repeated, f.name) for f in fields(examples) if f.name not in drawn)
     by_step = examples.synopses.reshape(-1, 3, 104)
     large = single.set_sizes > 40
     assert np.mean(np.any(by_step[large, 0] != by_step[large, 1], axis=1)) > 0.9

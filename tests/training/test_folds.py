@@ -220,3 +220,10 @@ def test_values_learn_at_a_rate_of_their_own(weights: Weights, recipe: Recipe) -
     changed = {name for name, tensor in after.items() if not torch.equal(tensor, before[name])}
     assert "headsets.All.policy.weight" in changed
     assert not any(".value." in name for name in changed)
+
+
+def test_examples_are_of_the_sort_that_the_weights_read() -> None:
+    graded = for_play(to_weights(Network(Architecture(8, 1, ("All", "Wild"), "graded"))))
+    recipe = Recipe(Architecture(), {"All": Plan("all")}, loss=LossWeights(1, 0, 0, 0), any_size=True)
+    found = CrossValidation(graded, recipe, records()[:4], 0, "cpu").run()
+    assert found.rows[0].before["top1"].value >= 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -10,7 +11,9 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,15 +26,19 @@ from penumbra.core import GameRecord
 from penumbra.games.archive import Archive
 from penumbra.network import weights as weights_file
 from penumbra.network.architecture import Architecture
-from penumbra.network.model import Network, network_input, to_weights
+from penumbra.network.model import Network, from_weights, network_input, to_weights
 from penumbra.network.weights import Weights, WeightsError
 from penumbra.players.penumbra.configuration import from_table
+from penumbra.training import ppo
+from penumbra.training.data import Table
+from penumbra.training.examples import ExampleSettings
 from penumbra.training.ppo import (
     HEADSET,
     MOST_CHANGE,
     MOST_RATIO,
     OWN_PLAYERS,
     Improvement,
+    ImprovementRun,
     Learner,
     NewGames,
     anchor_table,
@@ -39,6 +46,7 @@ from penumbra.training.ppo import (
     with_headset,
 )
 from penumbra.training.ppo_rollouts import Bulk, Steps, advantages, log_policy
+from penumbra.training.ppo_state import StateError
 from penumbra.training.selfplay import NAME
 from tests.support.processes import CHESS, environment
 from tests.support.processes import run_penumbra as run
@@ -181,14 +189,14 @@ def test_a_ratio_past_all_numbers_teaches_nothing_wrong() -> None:
 def test_an_update_without_a_finite_gradient_is_left_out() -> None:
     learner = Learner(tiny(), replace(Improvement(), batch=64, epochs=2, most_divergence=10.0), "cpu")
     played = learner.steps_of(own_games()).take(torch.arange(256))
-    played.outcome[7] = float("nan")
+    played.goal[7] = float("nan")
     numbers = learner.learn(played, None)
     assert (numbers.pop("updates"), numbers.pop("skipped")) == (6, 2)  # in each epoch the batch that has it
     assert all(np.isfinite(list(numbers.values())))
     assert all(parameter.isfinite().all() for parameter in learner.network.parameters())
 
     before = {name: tensor.copy() for name, tensor in learner.weights(learner.network).tensors.items()}
-    played.outcome[:] = float("nan")
+    played.goal[:] = float("nan")
     with pytest.raises(ValueError, match="no update of a round had a finite gradient"):
         learner.learn(played, None)
     for name, tensor in learner.weights(learner.network).tensors.items():
@@ -260,7 +268,7 @@ def test_bulk_games_remember_each_step_as_it_was_played() -> None:
                 turns = (len(game.moves) + (1 if player else 0)) // 2
                 expected.append((2 * turns, 0.0 if game.winner is None else 1.0 if game.winner == player else -1.0))
     assert len(steps) == sum(count for count, _ in expected)
-    assert steps.outcome.tolist() == [outcome for count, outcome in expected for _ in range(count)]
+    assert steps.goal.tolist() == [outcome for count, outcome in expected for _ in range(count)]
     assert (actions[0::2] < 64).all() and (actions[1::2] >= 64).all()  # senses and moves take turns
     torch.testing.assert_close(log_of_actions(learner, steps), steps.before, atol=1e-4, rtol=1e-4)
 
@@ -277,6 +285,206 @@ def test_bulk_games_go_on_with_new_weights() -> None:
         list(bulk.step())
     steps = bulk.play()
     torch.testing.assert_close(log_of_actions(learner, steps), steps.before, atol=1e-4, rtol=1e-4)
+
+
+def test_values_may_learn_lambda_returns() -> None:
+    """Counted from the end: half of the next step's return, half of its value."""
+    bulk = Bulk(
+        from_weights(tiny_learner()), HEADSET, [], steps=100, at_once=3, cap=100, lam=0.0, value_lam=0.5, seed=3
+    )
+    results = Bulk(from_weights(tiny_learner()), HEADSET, [], steps=100, at_once=3, cap=100, lam=0.0, seed=3)
+    found, given = bulk.play(), results.play()
+    assert torch.equal(found.target, given.target) and torch.equal(found.advantage, given.advantage)
+    network = from_weights(tiny_learner())
+    with torch.no_grad():
+        values = network.headset(HEADSET).predict(network.tower(network_input(found.planes)))[1]
+    ends = [i for i in range(len(found)) if abs(float(given.advantage[i] + values[i] - given.goal[i])) < 1e-5]
+    assert {1.0, -1.0, 0.0} >= {float(given.goal[i]) for i in ends} and len(ends) >= 2
+    following = 0.0
+    for i in range(len(found) - 1, -1, -1):
+        following = float(given.goal[i]) if i in ends else 0.5 * (following + float(values[i + 1]))
+        assert float(found.goal[i]) == pytest.approx(following, abs=1e-4)
+
+
+def tiny_learner() -> Weights:
+    return with_headset(tiny())
+
+
+def test_only_the_largest_advantages_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Steps] = []
+    learner = Learner(tiny(), replace(Improvement(), batch=10_000, epochs=1, largest=0.25), "cpu")
+    update = learner.update
+
+    def updating(batch: Steps, *rest: Any) -> dict[str, float] | None:
+        seen.append(batch)
+        return update(batch, *rest)
+
+    monkeypatch.setattr(learner, "update", updating)
+    played = learner.steps_of(own_games())
+    learner.learn(played, None)
+    assert len(seen) == 1 and len(seen[0]) == round(0.25 * len(played))
+    sizes = played.advantage.abs().sort(descending=True).values
+    assert seen[0].advantage.abs().min() == sizes[len(seen[0]) - 1]
+
+
+@pytest.mark.parametrize(("left", "weight"), [(1.0, 2.0), (0.5, 1.0), (0.0, 0.5)])
+def test_the_magnet_holds_less_and_less_down_to_its_floor(
+    left: float, weight: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = Learner(tiny(), replace(Improvement(), epochs=1, magnet=2.0, magnet_floor=0.5), "cpu")
+    held: list[float] = []
+    update = learner.update
+
+    def updating(batch: Steps, anchors: Table | None, teaching: float, holding: float) -> dict[str, float] | None:
+        held.append(holding)
+        return update(batch, anchors, teaching, holding)
+
+    monkeypatch.setattr(learner, "update", updating)
+    learner.learn(learner.steps_of(own_games()), None, left)
+    assert held[0] == weight
+
+
+def test_a_strong_magnet_keeps_the_policy_where_it_began() -> None:
+    moved = []
+    for magnet in (0.0, 50.0):
+        plan = replace(
+            Improvement(),
+            batch=256,
+            epochs=6,
+            learning_rate=0.001,
+            warm_up=0,
+            most_divergence=10.0,
+            magnet_floor=magnet,
+        )
+        learner = Learner(tiny(), plan, "cpu")
+        played = learner.steps_of(own_games())
+        learner.learn(played, None)
+        moved.append(float((log_of_actions(learner, played) - played.before).square().mean()))
+    assert moved[1] < 0.3 * moved[0]
+
+
+def test_the_pull_is_the_divergence_from_the_magnet() -> None:
+    learner = Learner(tiny(), replace(Improvement(), magnet=1.0), "cpu")
+    some = learner.steps_of(own_games(3)).take(torch.arange(5))
+    with torch.no_grad():
+        learner.network.headset(HEADSET).policy.weight.mul_(2)
+        logs = []
+        for network in (learner.network, learner.magnet):
+            assert network is not None
+            policy, _ = network.headset(HEADSET).predict(network.tower(network_input(some.planes)))
+            logs.append(log_policy(policy, some.legal))
+        pulled = float(learner.pulled(some, logs[0]))
+    slow = 0.0
+    for i in range(5):
+        for now, then in zip(logs[0][i].tolist(), logs[1][i].tolist(), strict=True):
+            slow += math.exp(now) * (now - then) / 5 if now > -math.inf else 0
+    assert pulled == pytest.approx(slow, rel=1e-4) and pulled > 0
+
+
+def test_the_learning_rate_falls_to_what_is_left_of_it() -> None:
+    learner = Learner(tiny(), replace(Improvement(), learning_rate=0.01, warm_up=0, last_rate=0.05, epochs=1), "cpu")
+    learner.learn(learner.steps_of(own_games()), None, left=0.0)
+    assert learner.optimizer.param_groups[0]["lr"] == pytest.approx(0.0005)
+
+
+def improvement(out: Path, rounds: int, **changes: Any) -> ImprovementRun:
+    plan = replace(Improvement(), steps=150, batch=64, examples=ExampleSettings(cap=100, settle=False), seed=7)
+    weights_file.save(tiny(), out.parent / "tiny.safetensors")
+    archive = out.parent / "games.db"
+    if not archive.exists():
+        make_archive(archive, 12)
+    given = ImprovementRun(
+        out.parent / "tiny.safetensors", out, 600.0, replace(plan, magnet=0.1), "cpu", at_once=6, rounds=rounds,
+        opponents=("Wild",), archives=(archive,), league_every=1,
+    )  # fmt: skip
+    return replace(given, **changes)
+
+
+def test_a_run_that_is_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
+    """Weights, their running mean, the optimiser, generators, games under way and the league."""
+    for name in ("straight", "parted"):
+        (tmp_path / name).mkdir()
+    straight, parted = tmp_path / "straight/out", tmp_path / "parted/out"
+    ppo.run(improvement(straight, 4))
+    ppo.run(improvement(parted, 4, seconds=0.0))  # no round, but one is played
+    for rounds in (1, 3):
+        stop_after(rounds, partial(ppo.run, improvement(parted, 4)))
+    ppo.run(improvement(parted, 4))
+    for file in (
+        "weights.safetensors",
+        "playing.safetensors",
+        "league/000000.safetensors",
+        "league/000003.safetensors",
+    ):
+        one, other = (weights_file.load(folder / file).tensors for folder in (straight, parted))
+        assert all(np.array_equal(tensor, other[name]) for name, tensor in one.items()), file
+    logs = [
+        [
+            {k: v for k, v in json.loads(line).items() if k != "seconds"}
+            for line in (out / "log.jsonl").read_text().splitlines()
+        ]
+        for out in (straight, parted)
+    ]
+    assert len(logs[0]) == 4 and logs[0] == logs[1]
+    assert any("@" in name for entry in logs[0] for name in entry["scores"])
+    games = []
+    for out in (straight, parted):
+        with Archive.open(out / "selfplay.db") as archive:
+            games.append([game.record.to_bytes() for game in archive.games()])
+    assert games[0] == games[1] and len(games[0]) > 4
+    states = [torch.load(out / "state.pt", weights_only=True) for out in (straight, parted)]
+    assert same_state(*states)
+
+
+def stop_after(rounds: int, run: Callable[[], None]) -> None:
+    """Lets the time be up after so many rounds over all runs."""
+    clock, log = time.monotonic, ppo.Improver.log
+    passed = [0.0]
+
+    def logging(self: ppo.Improver, number: int, *rest: Any) -> None:
+        log(self, number, *rest)
+        if number == rounds:
+            passed[0] = 1e6
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ppo.Improver, "log", logging)
+        patch.setattr(time, "monotonic", lambda: clock() + passed[0])
+        run()
+
+
+def same_state(one: Any, other: Any) -> bool:
+    if isinstance(one, torch.Tensor):
+        return bool(torch.equal(one, other))
+    if isinstance(one, dict):
+        return set(one) == set(other) and all(same_state(value, other[key]) for key, value in one.items())
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same_state, one, other))
+    return bool(one == other)
+
+
+def test_states_and_leagues_that_do_not_fit_are_refused_by_name(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ppo.run(improvement(out, 1))
+    kept = (out / "state.pt").read_bytes()
+    with pytest.raises(StateError, match=r"state\.pt: is the state of a run with other weights or settings"):
+        ppo.run(improvement(out, 1, at_once=3))
+    (out / "state.pt").write_bytes(kept[:1000])
+    with pytest.raises(StateError, match=r"state\.pt: is not the state of a run"):
+        ppo.run(improvement(out, 1))
+    (out / "state.pt").write_bytes(kept)
+    broken = out / "league/000000.safetensors"
+    whole = broken.read_bytes()
+    broken.write_bytes(whole[:-9])
+    with pytest.raises(WeightsError, match=r"league/000000\.safetensors: cannot be read as weights"):
+        ppo.run(improvement(out, 1))
+    other = to_weights(Network(Architecture(4, 1, (HEADSET,))), {})
+    weights_file.save(other, broken)
+    with pytest.raises(WeightsError, match=r"000000\.safetensors: is not a past self of this network"):
+        ppo.run(improvement(out, 1))
+    broken.write_bytes(whole)
+    (out / "league/old.safetensors").write_bytes(whole)
+    with pytest.raises(WeightsError, match=r"old\.safetensors: is no member of a league"):
+        ppo.run(improvement(out, 1))
 
 
 def test_scores_are_the_learners_against_others() -> None:

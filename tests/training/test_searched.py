@@ -18,6 +18,7 @@ from penumbra.network import weights as weights_file
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import Network, to_weights
 from penumbra.network.weights import WeightsError
+from penumbra.rbc.synopsis import Synopsis
 from penumbra.training import run as training
 from penumbra.training.data import Table, visit_shares
 from penumbra.training.evaluation import evaluate
@@ -127,10 +128,12 @@ def test_the_whole_way_from_searched_games(tmp_path: Path, recipe: Recipe) -> No
     assert evaluate(trainer.network, table, 100).examples.sum() > 0
 
 
-def test_a_recipe_without_a_network_goes_on_from_weights_of_any_size(tmp_path: Path) -> None:
+@pytest.mark.parametrize("synopsis", ["binary", "graded"])
+def test_a_recipe_without_a_network_goes_on_from_weights_of_any_size(tmp_path: Path, synopsis: Synopsis) -> None:
     """Without auxiliary heads, with headsets that the recipe does not train, and with one that the weights lack."""
     torch.manual_seed(2)
-    given = to_weights(Network(Architecture(8, 1, ("All", "Penumbra")), auxiliary=False), {"players": '{"All": "top"}'})
+    network = Network(Architecture(8, 1, ("All", "Penumbra"), synopsis), auxiliary=False)
+    given = to_weights(network, {"players": '{"All": "top"}'})
     weights_file.save(given, tmp_path / "start.safetensors")
     recipe = tmp_path / "on.toml"
     recipe.write_text(
@@ -145,7 +148,7 @@ def test_a_recipe_without_a_network_goes_on_from_weights_of_any_size(tmp_path: P
     assert said.returncode == 0, said.stderr
     assert "40 games to learn from" in said.stdout
     after = weights_file.load(tmp_path / "run" / "weights.safetensors")
-    assert after.architecture == Architecture(8, 1, ("All", "Penumbra", "Trout"))
+    assert after.architecture == Architecture(8, 1, ("All", "Penumbra", "Trout"), synopsis)
     assert json.loads(after.about["players"]) == {"All": "all", "Trout": ["Trout"]}
     before = weights_file.load(start)
     assert all(np.array_equal(tensor, after.tensors[name]) for name, tensor in before.tensors.items())

@@ -45,6 +45,50 @@ def test_games_do_not_depend_on_their_neighbours_or_threads(restore_threads: Non
     assert random_games(9, 4) == together
 
 
+def test_games_under_way_go_on_in_another_batch() -> None:
+    """They show, allow and become what they would have; one that cannot have been played is refused."""
+    rng = np.random.default_rng(4)
+
+    def batch_of(at_once: int = 3) -> GameBatch:
+        return GameBatch(7, at_once, 16, 100, 5, 40, synopsis="graded")
+
+    def act(*batches: GameBatch) -> None:
+        actions, offsets = batches[0].legal()
+        chosen = np.array([rng.choice(actions[a:b]) for a, b in pairwise(offsets)], np.int32)
+        for each in batches:
+            each.act(chosen)
+
+    batch, other = batch_of(), batch_of()
+    for _ in range(90):  # the first games have ended
+        act(batch)
+    done = dict(batch.take_finished())
+    assert done and len(batch) == 3
+    begun, numbers, actions, offsets = batch.under_way()
+    assert numbers.tolist() == batch.numbers().tolist() and begun == len(done) + 3
+    other.resume(begun, numbers, actions, offsets)
+    while len(batch):
+        assert np.array_equal(other.synopsis(), batch.synopsis())
+        for column, expected in zip(other.legal(), batch.legal(), strict=True):
+            assert np.array_equal(np.asarray(column), np.asarray(expected))
+        act(batch, other)
+        ended, too = ([(n, r.to_bytes()) for n, r in each.take_finished()] for each in (batch, other))
+        assert ended == too
+    assert len(other) == 0
+
+    kept = batch_of()
+    before = kept.synopsis()
+    for wrong, said in (
+        ((begun, numbers, np.full_like(actions, 4160), offsets), "game [0-9]+: action 4160 is not legal"),
+        ((begun, numbers, actions[:-1], offsets), "these are not games under way"),
+        ((0, numbers, actions, offsets), "these are not games under way"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            kept.resume(*wrong)
+    with pytest.raises(ValueError, match="these are not games under way"):
+        batch_of(2).resume(begun, numbers, actions, offsets)
+    assert np.array_equal(before, kept.synopsis())
+
+
 @pytest.mark.parametrize("synopsis", ["binary", "graded"])
 def test_rows_show_what_the_replayer_of_examples_shows(synopsis: Synopsis) -> None:
     """Where nothing is cut, the synopses seen while playing are those of the examples made from the record."""

@@ -11,14 +11,20 @@ import pytest
 import torch
 
 from penumbra.arena.game_loop import play_strictly
+from penumbra.bench.search import middle_game
 from penumbra.core import Game
+from penumbra.dsmcp.domain import Legal
 from penumbra.games.archive import Archive
 from penumbra.network import weights
 from penumbra.network.architecture import Architecture
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.network.loading import network_evaluator
-from penumbra.network.model import Network, to_weights
+from penumbra.network.model import Network, from_weights, to_weights
+from penumbra.network.onnx_evaluator import OnnxEvaluator
+from penumbra.network.quantization import int8_evaluator
 from penumbra.network.quantization.calibration import with_ranges
+from penumbra.network.quantization.rounding import ranges_of
+from penumbra.network.torch_evaluator import TorchEvaluator
 from penumbra.network.weights import WeightsError
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.players.penumbra.configuration import Configuration
@@ -35,7 +41,8 @@ from penumbra.training.ppo_rollouts import Bulk
 from penumbra.training.recipe import LossWeights, Plan, Recipe, read_recipe, recipe_of
 from penumbra.training.sample_positions import synopses
 from penumbra.training.trainer import Trainer
-from tests.support.training_games import records, write_recipe
+from tests.support.command_line import penumbra
+from tests.support.training_games import make_archive, records, write_recipe
 
 
 def tiny(synopsis: Synopsis) -> weights.Weights:
@@ -66,6 +73,46 @@ def test_from_games_to_weights_to_a_game(tmp_path: Path, synopsis: Synopsis) -> 
     )
     play_strictly(player, RandomPlayer(2), Game(None, None, 4))
     assert player.faults == [] and player.recoveries == [] and player.decisions
+
+
+def test_an_exported_graded_network_plays_by_every_evaluator(tmp_path: Path) -> None:
+    """One whose value learned the engine's chance too: int8 kernels, onnxruntime in eight and 32 bits, and torch."""
+    recipe = write_recipe(tmp_path, steps=20, synopsis="graded")
+    text = (
+        recipe.read_text().replace("n_width = 8", "n_width = 64").replace("cap = 200", "cap = 200\nengine_states = 4")
+    )
+    recipe.write_text(text + "[loss]\nengine = 0.3\nmixing = 0.3\n")
+    run, path = tmp_path / "run", tmp_path / "play.safetensors"
+    given = ("--archive", make_archive(tmp_path / "games.db"), "--out", run, "--device", "cpu")
+    for command in (
+        ("train", recipe, *given, "--validation-examples", "0"),
+        ("export", run / "weights.safetensors", path),
+    ):
+        done = penumbra(*command)
+        assert done.returncode == 0, done.stderr
+    kept = weights.load(path)
+    assert kept.architecture.synopsis == "graded" and not kept.has_engine_heads and not kept.has_auxiliary_heads
+    assert path.stat().st_size < (run / "weights.safetensors").stat().st_size
+
+    _, particles = middle_game(24)
+    asked = particles.features("graded"), Legal(*particles.legal())
+    priors, values = TorchEvaluator(from_weights(kept), "cpu").evaluate(*asked, False)
+    whole = OnnxEvaluator(kept, threads=1)
+    ranges = ranges_of(kept)
+    assert ranges is not None
+    rounded: list[OnnxEvaluator | int8_evaluator.Int8Evaluator] = [OnnxEvaluator(kept, threads=1, ranges=ranges)]
+    if int8_evaluator.is_possible(kept):
+        heads = {"policy": "Top", "value": "All", "opponent": "Top"}
+        rounded.append(int8_evaluator.Int8Evaluator(kept, **heads, threads=1, ranges=ranges))
+    for evaluator, most in ((whole, 1e-3), *((one, 0.1) for one in rounded)):
+        assert evaluator.synopsis == "graded"
+        found = evaluator.evaluate(*asked, False)
+        assert np.abs(found[0] - priors).max() < most and np.abs(found[1] - values).max() < most
+    for device in ("cpu", "cpu32"):
+        settings = {"b": 8, "n_particles": 32}
+        player = make_penumbra(Configuration(weights=str(path), device=device, nodes=32, settings=settings, seed=1))
+        play_strictly(player, RandomPlayer(2), Game(None, None, 3))
+        assert player.faults == [] and player.recoveries == [] and player.decisions
 
 
 def test_from_weights_to_games_to_better_weights(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from penumbra.configs.reader import ConfigurationError
 from penumbra.games.archive import is_validation
 from penumbra.network.architecture import Architecture
 from penumbra.network.model import unpack
+from penumbra.network.weights import shapes_of
 from penumbra.reproduce import published
 from penumbra.training import run as training
 from penumbra.training.data import Batch, Table, top_players
@@ -282,6 +284,46 @@ def test_the_shipped_recipes_can_be_read() -> None:
     }
     for name in ("full", "lite"):
         assert "Top" in read_recipe(name).plans
+
+
+def test_the_next_recipes_differ_from_the_shipped_ones_in_what_they_say() -> None:
+    """And their networks, with the headset that plays, fit into 30 MB together, in half precision."""
+    size = 0
+    for name in ("lite", "full"):
+        before, graded, mixed = (read_recipe(name + variant) for variant in ("", "-graded", "-mixed"))
+        assert graded.architecture == mixed.architecture == replace(before.architecture, synopsis="graded")
+        assert graded.plans == before.plans and graded.loss == before.loss
+        assert replace(graded.training, seconds=math.inf) == before.training and 0 < graded.training.seconds < 600
+        assert (mixed.loss.mixing, mixed.loss.engine, mixed.examples.engine_states) == (0.3, 0.3, 16)
+        assert mixed.loss.value == before.loss.value and mixed.examples.cap == before.examples.cap
+        with_own = replace(graded.architecture, headsets=(*graded.plans, "Penumbra"))
+        size += 2 * sum(math.prod(shape) for shape in shapes_of(with_own, auxiliary=False).values())
+    assert size < 30_000_000
+
+
+def test_a_recipe_may_be_like_another_beside_it(tmp_path: Path) -> None:
+    write_recipe(tmp_path, steps=9)
+    (tmp_path / "more.toml").write_text('like = "tiny.toml"\n[training]\nbatch = 7\n[headsets.Wild]\nweight = 4\n')
+    base, more = read_recipe(tmp_path / "tiny.toml"), read_recipe(tmp_path / "more.toml", steps=3)
+    assert more.training == replace(base.training, batch=7, steps=3)
+    assert more.plans == {**base.plans, "Wild": replace(base.plans["Wild"], weight=4)}
+
+
+@pytest.mark.parametrize(
+    ("like", "message"),
+    [
+        ('"bad.toml"', "bad.toml: like = 'bad.toml': it must be the name of a recipe that is not like this one"),
+        ("3", "bad.toml: like = 3: it must be the name of a recipe"),
+        ('"nobody"', "bad.toml: nobody: there is no such file, and no configuration of that name"),
+        ('"worse.toml"', "worse.toml: is not TOML"),
+    ],
+)
+def test_recipes_that_are_like_none(tmp_path: Path, like: str, message: str) -> None:
+    (tmp_path / "worse.toml").write_text("[training\n")
+    (tmp_path / "bad.toml").write_text(f"like = {like}\n")
+    with pytest.raises(ConfigurationError) as error:
+        read_recipe(tmp_path / "bad.toml")
+    assert message in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_killed_run_goes_on(tmp_path: Path) -> None:

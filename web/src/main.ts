@@ -10,6 +10,7 @@ import type { Page } from "./page";
 import { playGame } from "./play/game";
 import { historyPage } from "./play/history";
 import { playSetup } from "./play/setup";
+import { practice } from "./practice";
 import { PROTOCOL, type About } from "./protocol";
 import { reviewChoice } from "./review/choose";
 import { embeddedReview, openFile, openStored } from "./review/open";
@@ -19,7 +20,7 @@ import { nextTheme, applyTheme } from "./theme";
 import { watchGame, watchSetup } from "./watch/watch";
 
 const main = make("main", { id: "main", tabindex: "-1" });
-const links = ["play", "learn", "games", "watch", "review"].map((name) =>
+const links = ["play", "learn", "practice", "games", "watch", "review"].map((name) =>
   make("a", { href: `#/${name}` }, name[0]!.toUpperCase() + name.slice(1)),
 );
 let page: Page | null = null;
@@ -92,7 +93,8 @@ async function route(about: About): Promise<void> {
     if (link.hash === `#/${kind}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  if (kind === "watch") show(first ? watchGame(first) : watchSetup(about), "Watch");
+  if (kind === "practice") show(practice(first), "Practice");
+  else if (kind === "watch") show(first ? watchGame(first) : watchSetup(about), "Watch");
   else if (kind === "learn") show(learn(first, second), "Learn");
   else if (kind === "games") show(historyPage(), "Your games");
   else if (kind === "review" && second) {

@@ -158,6 +158,18 @@ export interface StateSet {
   pieces: Shares;
 }
 
+/** What is said of a move in a review: that it leaves the king to be taken, or that another takes the opponent's. */
+export interface Verdict {
+  kind: "lost" | "missed";
+  cost: number; // the share of the states that the better move would have spared
+  states: number; // in which it is so
+  of: number;
+  true: boolean; // whether it was so in the game
+  better: string;
+  sense: Square | null; // that would have told
+  text: string;
+}
+
 interface StepFacts {
   step: number;
   turn: number;
@@ -169,7 +181,13 @@ interface StepFacts {
 
 export type Step =
   | (StepFacts & { type: "sensed"; square: Square | null; seen: Record<Square, string | null> })
-  | (StepFacts & { type: "moved"; requested: string | null; taken: string | null; capture: Square | null });
+  | (StepFacts & {
+      type: "moved";
+      requested: string | null;
+      taken: string | null;
+      capture: Square | null;
+      verdict?: Verdict;
+    });
 
 export interface ReviewHeader {
   type: "penumbra review";
@@ -218,6 +236,7 @@ export interface Analysis extends Thought {
   step: "sense" | "move";
   chosen: string;
   played: string;
+  cost?: number | null; // of what was played beside what was chosen
   knowledge?: Shares;
   planes?: string[];
 }

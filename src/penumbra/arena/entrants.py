@@ -97,7 +97,7 @@ def _isolated(name: str, source: str, environment: Mapping[str, str] | None, kee
         known = ", ".join(registry.names())
         raise ValueError(f"there is no player {name!r}: it is neither a file, a module, nor one of {known}")
     player = IsolatedPlayer(found, environment=environment)
-    _try(player, lambda fault: f"{name} cannot be loaded: {fault}")
+    _try(player, lambda fault: f"{name} cannot be loaded: {fault.removeprefix('load: ')}")
     return Entrant(label or name, found, environment=environment or {}, keep=keep, title=player.name, label=label)
 
 

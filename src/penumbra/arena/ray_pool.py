@@ -8,7 +8,6 @@ Penumbra.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import logging
 import multiprocessing
 import os
@@ -22,6 +21,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Generic, TypeVar
 
 from penumbra.arena.pool import Worker, leave_with
+from penumbra.extras import require
 
 J = TypeVar("J")
 A = TypeVar("A")
@@ -57,8 +57,7 @@ class RayPool(Generic[J, A]):
     """
 
     def __init__(self, make: Callable[[], Worker], address: str) -> None:
-        if importlib.util.find_spec("ray") is None:
-            raise ClusterLost("--ray needs Ray: pip install 'penumbra[ray]'")
+        require("ray", "--ray")
         try:
             _knock(address)
         except OSError as error:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penumbra.bench.report import Row, rate
 from penumbra.training.examples import Examples, ExampleSettings, clean, make_examples
 from penumbra.training.sample_positions import on_threads, records
 
 MULTIPLICITY = 8
 SMALL_CAP = 1_000
+ENGINE_STATES = 16  # of each set
 
 
 def run(seconds: float) -> list[Row]:
-    """`examples.rate`, and the same with a smaller cap."""
+    """`examples.rate`, the same with a smaller cap, and that with the engine's chances to win."""
     settings = ExampleSettings(multiplicity=MULTIPLICITY)
-    smaller = ExampleSettings(multiplicity=MULTIPLICITY, cap=SMALL_CAP)
-    return [_row("examples.rate", settings, seconds), _row("examples.rate.small_cap", smaller, seconds)]
+    smaller = replace(settings, cap=SMALL_CAP)
+    asking = replace(smaller, engine_states=ENGINE_STATES)
+    return [
+        _row("examples.rate", settings, seconds),
+        _row("examples.rate.small_cap", smaller, seconds),
+        _row("examples.rate.engine", asking, seconds),
+    ]
 
 
 def _row(name: str, settings: ExampleSettings, seconds: float) -> Row:
@@ -33,4 +41,6 @@ def _row(name: str, settings: ExampleSettings, seconds: float) -> Row:
         f"{len(records())} games of real players, multiplicity {settings.multiplicity}, cap {settings.cap:,}: "
         f"{cleaned.flagged_share:.1%} of rows from cut sets, {left_out:.1%} left out for it; 1 thread"
     )
+    if settings.engine_states:
+        note += f"; the engine asked of {settings.engine_states} states of each set and of the true one"
     return Row(name, speed, "examples/s", note=note)

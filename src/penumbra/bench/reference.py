@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.util
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from penumbra.core import NodeTable, threads
 from penumbra.dsmcp import Settings
 from penumbra.dsmcp.domain import Evaluator
 from penumbra.dsmcp.playouts import Budget, Search
+from penumbra.extras import is_installed
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.network.loading import OWN, VALUE, own_headset
 from penumbra.network.weights import FULL, LITE, load
@@ -65,9 +65,10 @@ def evaluators() -> dict[str, tuple[str, Callable[[], Evaluator]]]:
     found: dict[str, tuple[str, Callable[[], Evaluator]]] = {"heuristic": ("heuristic", HeuristicEvaluator)}
     for build in int8_evaluator.builds():
         found[f"int8 kernels, {build}"] = (EIGHT_BITS, functools.partial(_int8, build))
-    found["onnxruntime"] = (SINGLE, functools.partial(_onnx, False))
-    found["onnxruntime, int8"] = (ROUNDED, functools.partial(_onnx, True))
-    if importlib.util.find_spec("torch") is not None:
+    if is_installed("onnxruntime"):
+        found["onnxruntime"] = (SINGLE, functools.partial(_onnx, False))
+        found["onnxruntime, int8"] = (ROUNDED, functools.partial(_onnx, True))
+    if is_installed("torch"):
         found["torch"] = (SINGLE, _torch)
     return found
 

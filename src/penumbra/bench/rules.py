@@ -20,8 +20,8 @@ SEED = 1
 def run(seconds: float) -> list[Row]:
     """`rules.game` and `rules.localgame`."""
     by_numbers = rate(_numbers_game(random.Random(SEED).random), seconds)
-    adapter = rate(_local_game(LocalGame, random.Random(SEED).random), seconds)
-    peer = rate(_local_game(reconchess.LocalGame, random.Random(SEED).random), seconds)
+    adapter = rate(random_local_game(LocalGame, random.Random(SEED).random), seconds)
+    peer = rate(random_local_game(reconchess.LocalGame, random.Random(SEED).random), seconds)
     return [
         Row("rules.game", by_numbers, "plies/s", note="random games by action numbers from Python, one core"),
         Row("rules.localgame", adapter, "plies/s", "reconchess", peer, "random games through LocalGame, one core"),
@@ -41,7 +41,7 @@ def _numbers_game(rand: Callable[[], float]) -> Callable[[], int]:
     return play
 
 
-def _local_game(make_game: Callable[[], reconchess.LocalGame], rand: Callable[[], float]) -> Callable[[], int]:
+def random_local_game(make_game: Callable[[], reconchess.LocalGame], rand: Callable[[], float]) -> Callable[[], int]:
     def play() -> int:
         game = make_game()
         game.start()

@@ -33,6 +33,7 @@ from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
 from penumbra.rbc.synopsis import synopsis_read_by
 
 SEED = 1
+MIDDLE_GAME = ("e2e4", "e7e5", "g1f3", "b8c6", "f1c4", "g8f6", "d2d3", "f8c5")
 CPU_BATCH = 64  # playouts at a time, where a CPU evaluates
 
 
@@ -178,10 +179,9 @@ def opponents_after_pass(x: Situation, particles: Any) -> Any:
 
 def middle_game(particles: int = 256) -> tuple[Situation, Any]:
     """White to sense after four moves a side of which each player knows only its own: both sets are large."""
-    moves = ["e2e4", "e7e5", "g1f3", "b8c6", "f1c4", "g8f6", "d2d3", "f8c5"]
     game = Game()
     sets = {color: StateSet(game.fen(), color) for color in (True, False)}
-    for ply, word in enumerate(moves):
+    for ply, word in enumerate(MIDDLE_GAME):
         color = game.turn
         if ply:
             sets[color] = sets[color].expand(game.capture, cap=100_000, seed=ply)

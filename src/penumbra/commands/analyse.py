@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import penumbra
-from penumbra.commands.options import AsJson, GameFile, Nodes, Seconds, Seed, Side, examples
+from penumbra.commands.options import AsJson, Config, Nodes, Seconds, Seed, Side, examples
 
 EXAMPLES = examples(
     "penumbra analyse demo.json --turn 3 --nodes 500",
     "penumbra analyse demo.json --player black --preset mixture --seconds 2",
+    "penumbra analyse --stdio --nodes 500 <queries.jsonl",
 )
 BEST = 6  # actions listed for each step
 LIKELY = 0.1  # the least probability at which a piece is listed on a square
 
 
 def analyse(
-    file: GameFile,
+    file: Annotated[
+        Path | None, typer.Argument(help="A game file as reconchess writes it (JSON).", show_default=False)
+    ] = None,
     turn: Annotated[
         int | None,
         typer.Option(min=1, help="Which of the player's turns, counted from 1.", show_default="all of them"),
@@ -33,17 +37,61 @@ def analyse(
     nodes: Nodes = None,
     seed: Seed = 0,
     as_json: AsJson = False,
+    stdio: Annotated[
+        bool, typer.Option("--stdio", help="Answer queries, one line of JSON each, until the input ends.")
+    ] = False,
+    at_once: Annotated[int, typer.Option(min=1, help="With --stdio: work on so many queries at the same time.")] = 1,
+    config: Config = None,
 ) -> None:
     """Say what Penumbra would have done in a game, knowing what the player knew, and what it would have believed.
 
     The line `belief` of each step says what the search stood on: how many particles, from how many different ones of a
     turn ago they come, how many are singletons, made because none could be drawn, and what it took to refill them.
+
+    With --stdio programs ask, in JSON, about games, live games and positions; docs/protocol.md explains how.
     """
+    if stdio:
+        if file is not None or turn is not None or player is not None or as_json or preset != "penumbra":
+            raise ValueError("with --stdio each query names its own game, turns, player and preset")
+        answer_queries(config, seconds, nodes, seed, at_once)
+        return
+    if file is None:
+        raise ValueError("which game? Name a file, or use --stdio to answer queries")
+    if config is not None or at_once != 1:
+        raise ValueError("--config and --at-once go with --stdio alone")
     steps = penumbra.analyse(file, turn=turn, player=player, preset=preset, seconds=seconds, nodes=nodes, seed=seed)
     if as_json:
         print(json.dumps(list(steps), indent=1))
     else:
         show(steps)
+
+
+def answer_queries(config: Path | None, seconds: float | None, nodes: int | None, seed: int, at_once: int) -> None:
+    """The analysis protocol on standard input and output; what else there is to say goes to standard error."""
+    import dataclasses
+    import sys
+
+    from penumbra.players.penumbra.configuration import Configuration, from_file
+    from penumbra.review.analysis_engine import AnalysisEngine
+
+    base = Configuration() if config is None else from_file(config)
+    if seconds is not None or nodes is not None:
+        base = dataclasses.replace(base, seconds=seconds, nodes=nodes)
+    out = sys.stdout
+
+    def write(answer: dict[str, Any]) -> None:
+        out.write(json.dumps(answer) + "\n")
+        out.flush()
+
+    engine = AnalysisEngine(write, dataclasses.replace(base, seed=seed), at_once)
+    try:
+        for line in sys.stdin.buffer:
+            if line.strip():
+                engine.take(line)
+    except BaseException:
+        engine.close(cancel=True)
+        raise
+    engine.close()
 
 
 def show(steps: Iterable[dict[str, Any]]) -> None:

@@ -37,9 +37,11 @@ class Subject(StrEnum):
     EXAMPLES = "examples"
     NETWORK = "network"
     SEARCH = "search"
+    ANALYSIS = "analysis"
     INFERENCE_SERVER = "inference-server"
     TRAINING = "training"
     ARENA = "arena"
+    ENV = "env"
     BELIEF = "belief"
 
 

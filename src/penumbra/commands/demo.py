@@ -61,18 +61,20 @@ def demo(
     from rich.console import Console, RenderableType
     from rich.live import Live
 
+    from penumbra.arena.entrants import PlayerPool, entrant
     from penumbra.arena.game_loop import play_strictly
-    from penumbra.commands.terminal.board import plain_board
     from penumbra.commands.terminal.frames import result_line
     from penumbra.core import Game
     from penumbra.interop.history import write_record
-    from penumbra.players import registry
     from penumbra.players.penumbra.configuration import Configuration
+    from penumbra.rbc.text_board import plain_board
     from penumbra.review.page import write_replay_page
 
     console = Console()
     thinking = Configuration(nodes=NODES, cap=CAP, recognize_as="none")
-    players = {True: registry.make(white, seed, thinking), False: registry.make(black, seed + 1, thinking)}
+    pool = PlayerPool()
+    sides = ((True, white, seed), (False, black, seed + 1))
+    players = {color: pool.player(entrant(name, thinking), color, number) for color, name, number in sides}
     file_to_write(out.with_suffix(".html"))
     title = f"{players[True].name} v {players[False].name}"
     game = Game()
@@ -94,6 +96,7 @@ def demo(
         print(plain_board(game.fen()))
     for player in players.values():
         player.close()
+    pool.close()
     print(result_line(game.winner, game.reason))
     write_record(out, game.record())
     write_replay_page(game.record(), out.with_suffix(".html"))

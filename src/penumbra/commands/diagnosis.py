@@ -102,7 +102,7 @@ def _clock() -> Finding:
 
 
 def _disks(archive: Path | None) -> Iterator[Finding]:
-    from penumbra.server.serve import games_folder
+    from penumbra.server.games_folder import games_folder
 
     places = {"this folder": Path.cwd(), "temporary files": Path(tempfile.gettempdir()), "games": games_folder()}
     if archive is not None:

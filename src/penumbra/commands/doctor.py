@@ -15,9 +15,10 @@ import typer
 import penumbra
 from penumbra.commands.errors import FAILED, complain
 from penumbra.commands.options import examples
+from penumbra.extras import EXTRAS, ExtraMissing, is_installed
 
 EXAMPLES = examples("penumbra doctor", "penumbra doctor --deep --archive games.db")
-PACKAGES = ("numpy", "chess", "reconchess", "typer", "rich", "fastapi", "uvicorn", "websockets")
+PACKAGES = ("numpy", "chess", "reconchess", "safetensors", "typer", "rich")
 
 
 def doctor(
@@ -62,6 +63,7 @@ def report() -> tuple[list[tuple[str, str]], list[str]]:
             found.append((package, importlib.metadata.version(package)))
         except importlib.metadata.PackageNotFoundError:
             problems.append(f"{package} is not installed: python -m pip install {package}")
+    found.append(("extras", ", ".join(_extras()) or "none"))
     engine = os.environ.get("STOCKFISH_EXECUTABLE") or shutil.which("stockfish") or "not found (Trout needs it)"
     found.append(("stockfish", engine))
     return found, problems
@@ -77,17 +79,28 @@ def _check_core(found: list[tuple[str, str]], problems: list[str]) -> None:
         return
     found.append(("native core", f"{core.BUILD}, {core.threads()} threads"))
     found.append(("processor features", ", ".join(_cpu.features()) or "none that the core uses"))
-    found.append(("network kernels", _kernels()))
+    if kernels := _kernels():
+        found.append(("network kernels", kernels))
+    else:
+        problems.append(str(ExtraMissing("a network on this processor", "onnxruntime")))
     if core.perft(core.START_FEN, 3, True) != 8902:
         problems.append("the native core counts chess moves wrongly: build it again")
 
 
+def _extras() -> list[str]:
+    """Those of which every package is here."""
+    lacking = {extra for package, extra in EXTRAS.items() if not is_installed(package)}
+    return [extra for extra in dict.fromkeys(EXTRAS.values()) if extra not in lacking]
+
+
 def _kernels() -> str:
-    """What evaluates networks on this processor."""
+    """What evaluates networks on this processor; nothing if there is nothing."""
     from penumbra.network.quantization.int8_evaluator import builds
 
     if builds():
         return f"our own for {builds()[0]}, in eight bits"
+    if not is_installed("onnxruntime"):
+        return ""
     from penumbra.network.quantization.calibration import is_fast_here
 
     return "onnxruntime, in eight bits" if is_fast_here() else "onnxruntime, in 32 bits"

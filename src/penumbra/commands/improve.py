@@ -58,6 +58,29 @@ def improve(
         int, typer.Option(min=1, help="Count a game against the population as so many games of bare networks.")
     ] = 1,
     entropy: Annotated[float, typer.Option(help="How much an undecided policy is rewarded.")] = 0.003,
+    value_lambda: Annotated[
+        float, typer.Option(min=0, max=1, help="Values learn λ-returns by this λ; 1: the results of games.")
+    ] = 1.0,
+    largest: Annotated[
+        float,
+        typer.Option(min=0.001, max=1, help="Learn from this share of the steps, those of the largest advantages."),
+    ] = 1.0,
+    last_rate: Annotated[float, typer.Option(min=0, max=1, help="What is left of the learning rate at the end.")] = 0.1,
+    magnet: Annotated[
+        float, typer.Option(min=0, help="Hold the policy near the one it begins with, less and less; 0: do not.")
+    ] = 0.0,
+    magnet_floor: Annotated[float, typer.Option(min=0, help="The least that --magnet falls to.")] = 0.0,
+    rounds: Annotated[
+        int,
+        typer.Option(min=0, help="End after so many rounds over all runs; rates follow them, not the time. 0: never."),
+    ] = 0,
+    league_every: Annotated[
+        int, typer.Option(min=0, help="Keep a past self every so many rounds, and play against them; 0: do not.")
+    ] = 0,
+    past_selves: Annotated[int, typer.Option(min=1, help="How many past selves a round meets.")] = 2,
+    against_past: Annotated[
+        float, typer.Option(min=0, max=1, help="The share of the games of bare networks against past selves.")
+    ] = 0.25,
     cap: Cap = 500,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Play and make examples with so many threads.", show_default="all cores")
@@ -65,11 +88,14 @@ def improve(
     seed: Seed = 0,
     device: Device = "auto",
 ) -> None:
-    """Let a network learn from its own games by proximal policy optimisation. It needs torch.
+    """Let a network learn from its own games by proximal policy optimisation.
+
+    It needs torch: pip install 'penumbra[training]'.
 
     The headset `Penumbra` begins as a copy of `Top` and plays against itself, against other headsets and, with
     --population, against built-in players. The other headsets go on learning from --archive. The folder holds all
-    games, a log of each round, and in weights.safetensors a running mean of the weights.
+    games, a log of each round, and in weights.safetensors a running mean of the weights. The same command goes on where
+    the last one in this folder ended: with the same optimiser, games and past selves.
     """
     from penumbra.network.loading import choose_device
     from penumbra.training.examples import ExampleSettings
@@ -82,6 +108,11 @@ def improve(
         epochs=epochs,
         generated_weight=population_weight,
         entropy=entropy,
+        value_lam=value_lambda,
+        largest=largest,
+        last_rate=last_rate,
+        magnet=magnet,
+        magnet_floor=magnet_floor,
         examples=ExampleSettings(cap=cap, settle=False),
         seed=seed,
     )
@@ -99,6 +130,10 @@ def improve(
         workers=workers,
         archives=tuple(archive or ()),
         anchor_games=anchor_games,
+        rounds=rounds,
+        league_every=league_every,
+        past_selves=past_selves,
+        against_past=against_past,
         threads=threads,
     )
     with when_interrupted(f"the weights of the last round are in {out}"):

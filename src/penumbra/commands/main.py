@@ -24,8 +24,10 @@ from penumbra.commands import (
     improve,
     infer,
     match,
+    new_bot,
     planes,
     players,
+    puzzles,
     rate,
     replay,
     report,
@@ -39,6 +41,7 @@ from penumbra.commands import (
 from penumbra.commands.checks import checked
 from penumbra.commands.errors import FAILED, INTERRUPTED, MISUSED, complain, hear_interrupts
 from penumbra.commands.options import examples
+from penumbra.extras import missing_extra
 from penumbra.whole_files import WriteError, reason_of
 
 if TYPE_CHECKING:
@@ -84,9 +87,11 @@ _add(
     (analyse.analyse, analyse.EXAMPLES),
     (situation.situation, situation.EXAMPLES),
     (planes.planes, planes.EXAMPLES),
+    (puzzles.puzzles, puzzles.EXAMPLES),
 )
 _add(
     "Compete",
+    (new_bot.new_bot, new_bot.EXAMPLES),
     (match.match, match.EXAMPLES),
     (tournament.tournament, tournament.EXAMPLES),
     (rate.rate, rate.EXAMPLES),
@@ -136,7 +141,7 @@ def main() -> None:
     except TyperException as error:
         _fail(error.format_message(), MISUSED)
     except ModuleNotFoundError as error:
-        _fail("this needs torch: pip install 'penumbra[torch]'" if error.name == "torch" else error, FAILED)
+        _fail(missing_extra(error) or error, FAILED)
     except BrokenPipeError:  # whoever read the output has seen enough
         _drop_output()
         sys.exit(FAILED)

@@ -45,6 +45,7 @@ WORKERS = "How many games to work on at the same time, each in a process of its 
 MINUTES = "Stop after so many minutes; what is done by then is kept."
 VALIDATION_EXAMPLES = "Judge each headset by at most so many examples of games kept for validation."
 PLAYER = "the name of a built-in player (`penumbra players` lists them)"
+PLAYER_OR_FILE = f"{PLAYER}, or a reconchess player by its module or file"
 
 REPRODUCTION = Path("runs/reproduction")  # where `reproduce` writes and `report` reads
 
@@ -72,13 +73,8 @@ Seat = Annotated[Side, typer.Option("--player", help="From whose point of view."
 StepOfTurn = Annotated[Step, typer.Option(help="Before the player's sense, or between the sense and the move.")]
 
 # Players and their thinking
-PlayerOption = Annotated[str, typer.Option(help=f"Who plays: {PLAYER}.", autocompletion=_player_names)]
-PlayerArgument = Annotated[
-    str,
-    typer.Argument(
-        help=f"Who plays: {PLAYER}, or a reconchess player by its module or file.", autocompletion=_player_names
-    ),
-]
+PlayerOption = Annotated[str, typer.Option(help=f"Who plays: {PLAYER_OR_FILE}.", autocompletion=_player_names)]
+PlayerArgument = Annotated[str, typer.Argument(help=f"Who plays: {PLAYER_OR_FILE}.", autocompletion=_player_names)]
 Seconds = Annotated[
     float | None, typer.Option(min=0.001, help="Penumbra thinks at most so many seconds about each sense and move.")
 ]

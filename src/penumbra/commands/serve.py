@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
+from penumbra.commands.checks import file_to_read, first
 from penumbra.commands.options import Config, examples
 
 EXAMPLES = examples(
     "penumbra serve",
     "penumbra serve --port 9000 --ponder",
+    "penumbra serve --bot my_bot.py",
     "penumbra serve --public --host 0.0.0.0 --name chess.example.org",
 )
 
@@ -25,6 +27,14 @@ def serve(
         Path | None, typer.Option(help="The folder in which games are kept.", show_default="one in your home")
     ] = None,
     archive: Annotated[Path | None, typer.Option(help="An archive of games to review on the page.")] = None,
+    puzzles: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of `penumbra puzzles` to practise with.",
+            show_default="those of this package",
+            callback=first(file_to_read),
+        ),
+    ] = None,
     config: Config = None,
     ponder: Annotated[bool, typer.Option("--ponder", help="Penumbra thinks during its opponent's turn too.")] = False,
     public: Annotated[
@@ -33,6 +43,10 @@ def serve(
     ] = False,
     active_games: Annotated[int, typer.Option(min=1, help="How many games can be in memory at the same time.")] = 64,
     game_memory: Annotated[int, typer.Option(min=8, help="Megabytes that Penumbra may use in each game.")] = 128,
+    bot: Annotated[
+        list[Path] | None,
+        typer.Option(help="A file with a reconchess player of your own, to play and watch; may be repeated."),
+    ] = None,
     name: Annotated[
         list[str] | None, typer.Option(help="A host name under which the server may be reached; may be repeated.")
     ] = None,
@@ -41,11 +55,14 @@ def serve(
     import dataclasses
     import os
 
+    from penumbra.arena.entrants import entrant
     from penumbra.games.archive import Archive
+    from penumbra.players import registry
     from penumbra.players.penumbra.configuration import from_environment, from_file
     from penumbra.server.access import LOOPBACK
     from penumbra.server.application import ServerSettings
-    from penumbra.server.serve import games_folder, is_public
+    from penumbra.server.games_folder import games_folder
+    from penumbra.server.serve import is_public
     from penumbra.server.serve import serve as run
 
     if is_public(host) and not public:
@@ -53,9 +70,15 @@ def serve(
 
     if archive is not None:
         Archive.open(archive).close()
+    own_players = {}
+    for path in bot or ():
+        title = entrant(str(path)).title or path.stem
+        registry.add_file(path, title)
+        own_players[str(path.resolve())] = title
     base = from_file(config) if config is not None else from_environment(os.environ)
     configuration = dataclasses.replace(base, ponder=ponder)
     hosts = (*LOOPBACK, *(word.lower() for word in name or ())) if not is_public(host) or name else ()
     folder = data or games_folder()
-    settings = ServerSettings(folder, archive, active_games, hosts, configuration, game_memory * 1_000_000, public)
+    memory = game_memory * 1_000_000
+    settings = ServerSettings(folder, archive, active_games, hosts, configuration, memory, puzzles, own_players, public)
     run(settings, host, port)

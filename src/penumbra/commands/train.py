@@ -69,7 +69,7 @@ def train(
         float, typer.Option(metavar="SECONDS", min=0, help="Save a checkpoint after so many seconds.")
     ] = 300.0,
 ) -> None:
-    """Train a network on archived games. It needs torch: pip install 'penumbra[torch]'.
+    """Train a network on archived games. It needs torch: pip install 'penumbra[training]'.
 
     A run that was stopped goes on from its checkpoint. --cap and --validation-examples are for the evaluation at the
     end. On several GPUs: torchrun --nproc-per-node 4 -m penumbra train RECIPE ...
@@ -84,10 +84,14 @@ def train(
 
     where = run.join_others(choose_device(device))
     changes = _changes(len(recipes), minutes, steps)
-    read = [read_recipe(path, **changed) for path, changed in zip(recipes, changes, strict=True)]
+    read = [run.going_on(read_recipe(path, **changed), start) for path, changed in zip(recipes, changes, strict=True)]
     if len({recipe.architecture.synopsis for recipe in read}) > 1:
         sorts = ", ".join(f"{path} {recipe.architecture.synopsis}" for path, recipe in zip(recipes, read, strict=True))
         raise ValueError(f"recipes trained together share their examples, but these read different synopses: {sorts}")
+    if any(recipe.loss.need_engine for recipe in read) and not read[0].examples.engine_states:
+        raise ValueError(
+            f"recipes trained together share the examples of the first, but {recipes[0]} has no engine_states"
+        )
     records, searched = run.read_games(archive), run.read_searches(archive)
     validation = functools.cache(lambda: run.validation_table(read[0], records, where, cap))
     table = None

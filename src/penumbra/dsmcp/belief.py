@@ -108,6 +108,9 @@ class Policy:
             np.concatenate([self.inferred, other.inferred]),
         )
 
+    def copy(self) -> Policy:
+        return Policy(self.legal, self.tau.copy(), self.values.copy(), self.inferred.copy())
+
     @property
     def nbytes(self) -> int:
         return sum(array.nbytes for array in (*self.legal, self.tau, self.values, self.inferred))
@@ -170,6 +173,11 @@ class Belief(Generic[X, L]):
     def start(self, x: X, particles: L) -> None:
         self.steps = [Step(x, given=True)]
         self.current.add(self.domain, particles, self.first_lineage(len(particles)), ignorant=False)
+
+    def copy(self) -> Belief[X, L]:
+        """The same belief, to be refilled or advanced while this one stays as it is; the random numbers are shared."""
+        steps = [replace(step, policy=None if step.policy is None else step.policy.copy()) for step in self.steps]
+        return replace(self, steps=steps, counters=replace(self.counters), _reported=replace(self._reported))
 
     @property
     def current(self) -> Step[X, L]:

@@ -15,9 +15,10 @@ import reconchess
 from reconchess import GameHistory, WinReason
 from reconchess.utilities import move_actions as listed_moves
 
-from penumbra.interop.tables import MOVES, PIECES, move_to_code
-from penumbra.players.player import Player
+from penumbra.interop.tables import MOVES, PIECES
+from penumbra.players.player import Player, tell
 from penumbra.rbc.actions import QUEEN, action_to_code, code_parts, code_to_action, sense_window, view, view_code
+from penumbra.rbc.reconchess_values import contents_of, move_to_code, moved, opponent_moved
 
 if TYPE_CHECKING:
     from penumbra.core import GameRecord
@@ -25,11 +26,6 @@ if TYPE_CHECKING:
 
 class NotAnAction(ValueError):
     """A player's answer that is no sense or no move at all."""
-
-
-def contents_of(pieces: Sequence[chess.Piece | None], viewer: bool) -> list[int]:
-    """Sensed pieces as contents: 0 empty, 1..6 the viewer's own P N B R Q K, 7..12 the opponent's."""
-    return [0 if p is None else p.piece_type + (0 if p.color == viewer else 6) for p in pieces]
 
 
 def pieces_of(contents: Sequence[int], viewer: bool) -> list[chess.Piece | None]:
@@ -53,7 +49,7 @@ class ReconchessPlayer(reconchess.Player):
         self.player.start(color, board.fen(en_passant="fen"))
 
     def handle_opponent_move_result(self, captured_my_piece: bool, capture_square: int | None) -> None:
-        self._player.opponent_moved(self._view(capture_square if captured_my_piece else None))
+        tell(self._player, opponent_moved(captured_my_piece, capture_square, self.color))
 
     def choose_sense(self, sense_actions: list[int], move_actions: list[chess.Move], seconds_left: float) -> int | None:
         self._player.tell_time(_finite(seconds_left))
@@ -86,8 +82,7 @@ class ReconchessPlayer(reconchess.Player):
         captured_opponent_piece: bool,
         capture_square: int | None,
     ) -> None:
-        requested, taken = (view_code(move_to_code(move), self.color) for move in (requested_move, taken_move))
-        self._player.moved(requested, taken, self._view(capture_square if captured_opponent_piece else None))
+        tell(self._player, moved(requested_move, taken_move, captured_opponent_piece, capture_square, self.color))
 
     def handle_game_end(
         self, winner_color: bool | None, win_reason: WinReason | None, game_history: GameHistory | None

@@ -18,9 +18,10 @@ from reconchess.history import Turn
 from penumbra.core import GameRecord
 from penumbra.interop.adapters import pieces_of
 from penumbra.interop.history_json import GameFileError, load_history, turn_name
-from penumbra.interop.tables import code_to_move, move_to_code
+from penumbra.interop.tables import code_to_move
 from penumbra.rbc.actions import sense_window, view, view_code
 from penumbra.rbc.observations import Moved, Sensed
+from penumbra.rbc.reconchess_values import move_to_code
 from penumbra.rbc.walk import IllegalStep, Step, walk
 from penumbra.whole_files import AGAIN, replacing
 

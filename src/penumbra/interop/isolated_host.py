@@ -239,7 +239,11 @@ def _leave_at_hangup(pipe: int) -> None:
 
 
 def _described(error: BaseException) -> str:
-    """The error on one line, with where it was raised."""
+    """The error on one line, with where it was raised; of a mistake in a program's text, where that is."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{Path(error.filename).name}, line {error.lineno}: {error.msg}: {(error.text or '').strip()}".strip(
+            ": "
+        )
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     try:

@@ -47,13 +47,6 @@ def _all_moves() -> dict[int, chess.Move | None]:
 MOVES: Final = _all_moves()
 
 
-def move_to_code(move: chess.Move | None) -> int:
-    """The code of a move in real squares; 0 for None."""
-    if move is None:
-        return 0
-    return move.from_square | move.to_square << 6 | (move.promotion or 0) << 12
-
-
 def code_to_move(code: int) -> chess.Move | None:
     """The move of a code in real squares; None for 0."""
     return MOVES[code]

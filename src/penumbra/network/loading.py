@@ -8,7 +8,6 @@ they compute in eight bits, by our own kernels or by onnxruntime; `device = "cpu
 from __future__ import annotations
 
 import functools
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 
 from penumbra.core import SENSE, START_FEN, Infostates, StateSet, threads
 from penumbra.dsmcp.domain import Evaluator, Legal
+from penumbra.extras import is_installed, missing_extra
 from penumbra.network import SCHEME
 from penumbra.network.inference_server import RemoteEvaluator, Served, headsets_at
 from penumbra.network.weights import FULL, LITE, Weights, WeightsError, load
@@ -25,6 +25,34 @@ from penumbra.rbc.synopsis import synopsis_read_by
 FLOAT = "cpu32"  # the CPU without quantisation
 OWN = ("Penumbra", "Top")  # headsets of π, by preference: the one trained by self-play, else that of the best players
 VALUE = "All"  # the headset of the value
+
+
+def load_weights(weights: str | Path | None = None) -> Weights:
+    """A network as numbers: from a file, or one that comes with the program, `lite` or `full`; `WeightsError` if there
+    is none or something does not fit.
+
+        >>> load_weights("lite").architecture.headsets[:2]
+        ('All', 'Top')
+    """
+    return _read(_path(None if weights is None else str(weights), "cpu"))
+
+
+def load_evaluator(
+    weights: str | Path | None = None,
+    device: str = "auto",
+    *,
+    policy: str | None = None,
+    opponent: str = "Top",
+    value: str = VALUE,
+) -> Evaluator:
+    """An evaluator that runs a network, loaded once for each process; `WeightsError` if there can be none.
+
+    `weights` are a file, or `lite` or `full`, which come with the program; left out, `full` on a GPU, else `lite`.
+    `device` is `cpu`, `cuda`, `auto`, or `unix:SOCKET` of an inference server. The other three are names of headsets:
+    of our policy (left out, the best there is), of the opponent's and of the value.
+    """
+    policies = OWN if policy is None else (policy,)
+    return network_evaluator(None if weights is None else str(weights), device, opponent, policies, value)
 
 
 def network_headsets(weights: str | None, device: str) -> tuple[str, ...]:
@@ -120,7 +148,7 @@ def choose_device(device: str) -> str:
     """`cuda` or `cpu`. Torch is loaded only where there is a GPU to be seen."""
     if device == "cpu" or (device == "auto" and not _sees_gpu()):
         return "cpu"
-    if importlib.util.find_spec("torch") is not None:
+    if is_installed("torch"):
         import torch
 
         if torch.cuda.is_available():
@@ -150,6 +178,8 @@ def _make(path: str, device: str, policy: str, opponent: str, cores: int, value:
     weights = _load(path)
     try:
         return _evaluator(weights, device, policy, opponent, cores, value)
+    except ModuleNotFoundError as error:
+        raise missing_extra(error, f"{path} on {device}") or error from None
     except (KeyError, TypeError, RuntimeError) as error:  # such as a header without the range of a layer
         raise WeightsError(f"{path}: cannot be run on {device}: {_described(error)}") from None
 

@@ -8,6 +8,7 @@ information state it sees,
                 small path of its own
     value       tanh: 1 won, -1 lost
     soon_win    a logit: won within five own steps; soon_lose likewise
+    engine      tanh: the native engine's chance to win, on the value's scale; only where a recipe asks for it
     pieces      how many of each of the 12 kinds of pieces there really are: 12 softmaxes over 0 to 17
 """
 
@@ -34,6 +35,7 @@ class Heads:
     soon_win: Tensor | None = None  # [B] logits; None, like the two below, without auxiliary heads
     soon_lose: Tensor | None = None  # [B] logits
     pieces: Tensor | None = None  # [B, 12, 18] logits
+    engine: Tensor | None = None  # [B]; None without such a head
 
 
 def unpack(features: Tensor, dtype: torch.dtype) -> Tensor:
@@ -99,22 +101,22 @@ class Dense(nn.Module):
 class Headset(nn.Module):
     """One player's policy and chances; the auxiliary heads may be missing."""
 
-    def __init__(self, width: int, auxiliary: bool = True) -> None:
+    def __init__(self, width: int, auxiliary: bool = True, engine: bool = False) -> None:
         super().__init__()
         self.policy_block = ResidualBlock(width, width)
         self.policy = nn.Conv2d(width, 65, 1)
         self.pass_move = Dense(width, 4, 64)
         self.value = Dense(width, 8, 256)
         self.auxiliary = auxiliary
-        if not auxiliary:
-            return
-        self.soon_win = Dense(width, 4, 256)
-        self.soon_lose = Dense(width, 4, 256)
-        self.pieces = nn.Sequential(
-            nn.Conv2d(width, PIECE_KINDS * PIECE_COUNTS, 1),
-            nn.ReLU(),
-            nn.Conv2d(PIECE_KINDS * PIECE_COUNTS, PIECE_KINDS * PIECE_COUNTS, 1),
-        )
+        if auxiliary:
+            self.soon_win = Dense(width, 4, 256)
+            self.soon_lose = Dense(width, 4, 256)
+            self.pieces = nn.Sequential(
+                nn.Conv2d(width, PIECE_KINDS * PIECE_COUNTS, 1),
+                nn.ReLU(),
+                nn.Conv2d(PIECE_KINDS * PIECE_COUNTS, PIECE_KINDS * PIECE_COUNTS, 1),
+            )
+        self.engine = Dense(width, 8, 256) if engine else None
 
     def policy_logits(self, x: Tensor) -> Tensor:
         """[B, 4161] in the order of the action numbers: senses, from-to moves, the pass."""
@@ -131,20 +133,23 @@ class Headset(nn.Module):
         return self.policy_logits(x), torch.tanh(self.value(x))
 
     def forward(self, x: Tensor) -> Heads:
-        if not self.auxiliary:
-            return Heads(*self.predict(x))
-        pieces = self.pieces(x).mean(dim=(2, 3)).view(-1, PIECE_KINDS, PIECE_COUNTS)
-        return Heads(*self.predict(x), self.soon_win(x), self.soon_lose(x), pieces)
+        heads = Heads(*self.predict(x))
+        if self.engine is not None:
+            heads.engine = torch.tanh(self.engine(x))
+        if self.auxiliary:
+            heads.soon_win, heads.soon_lose = self.soon_win(x), self.soon_lose(x)
+            heads.pieces = self.pieces(x).mean(dim=(2, 3)).view(-1, PIECE_KINDS, PIECE_COUNTS)
+        return heads
 
 
 class Network(nn.Module):
-    def __init__(self, architecture: Architecture, auxiliary: bool = True) -> None:
+    def __init__(self, architecture: Architecture, auxiliary: bool = True, engine: bool = False) -> None:
         super().__init__()
         self.architecture = architecture
         width = architecture.n_width
         blocks = [ResidualBlock(architecture.planes if i == 0 else width, width) for i in range(architecture.n_depth)]
         self.tower = nn.Sequential(*blocks)
-        self.headsets = nn.ModuleDict({name: Headset(width, auxiliary) for name in architecture.headsets})
+        self.headsets = nn.ModuleDict({name: Headset(width, auxiliary, engine) for name in architecture.headsets})
 
     def headset(self, name: str) -> Headset:
         module = self.headsets[name]
@@ -165,7 +170,7 @@ def to_weights(network: Network, about: dict[str, str] | None = None) -> Weights
 
 def from_weights(weights: Weights) -> Network:
     """The network of a file; WeightsError if the numbers are not those of such a network."""
-    network = Network(weights.architecture, weights.has_auxiliary_heads)
+    network = Network(weights.architecture, weights.has_auxiliary_heads, weights.has_engine_heads)
     try:
         network.load_state_dict({name: torch.from_numpy(np.array(t)) for name, t in weights.tensors.items()})
     except RuntimeError as error:

@@ -24,6 +24,7 @@ from penumbra.whole_files import WriteError, replacing
 FORMAT = "penumbra-1"
 COUNT = ".num_batches_tracked"  # the tensors that are integers
 AUXILIARY = ("soon_win", "soon_lose", "pieces")  # heads that regularise training and are not used in play
+ENGINE = "engine"  # another such head, which only some networks have
 SHIPPED = Path(__file__).resolve().parent.parent / "weights"
 LITE, FULL = SHIPPED / "lite.safetensors", SHIPPED / "full.safetensors"
 Tensors = dict[str, NDArray[Any]]
@@ -43,18 +44,22 @@ class Weights:
 
     @property
     def has_auxiliary_heads(self) -> bool:
-        return any(is_auxiliary(name) for name in self.tensors)
+        return any(_head_of(name) in AUXILIARY for name in self.tensors)
+
+    @property
+    def has_engine_heads(self) -> bool:
+        return any(_head_of(name) == ENGINE for name in self.tensors)
 
 
-def is_auxiliary(name: str) -> bool:
-    """Whether a tensor belongs to a head that only training needs."""
+def _head_of(name: str) -> str:
+    """The head that a tensor belongs to; nothing for those of the tower."""
     parts = name.split(".")
-    return parts[0] == "headsets" and parts[2] in AUXILIARY
+    return parts[2] if parts[0] == "headsets" else ""
 
 
 def for_play(weights: Weights) -> Weights:
     """The same without the auxiliary heads."""
-    tensors = {name: tensor for name, tensor in weights.tensors.items() if not is_auxiliary(name)}
+    tensors = {name: tensor for name, tensor in weights.tensors.items() if _head_of(name) not in (*AUXILIARY, ENGINE)}
     return Weights(weights.architecture, tensors, weights.about)
 
 
@@ -118,8 +123,8 @@ def _check_numbers(tensors: Tensors, path: str | Path) -> None:
             raise WeightsError(f"{path}: {name} holds numbers that are not finite in half precision")
 
 
-def shapes_of(architecture: Architecture, auxiliary: bool) -> dict[str, tuple[int, ...]]:
-    """The shape of each tensor in a file, by name; `auxiliary`: with the heads that only training needs."""
+def shapes_of(architecture: Architecture, auxiliary: bool, engine: bool = False) -> dict[str, tuple[int, ...]]:
+    """The shape of each tensor in a file, by name; with those heads that only training needs, or without."""
     width = architecture.n_width
     shapes: dict[str, tuple[int, ...]] = {}
     for i in range(architecture.n_depth):
@@ -130,6 +135,8 @@ def shapes_of(architecture: Architecture, auxiliary: bool) -> dict[str, tuple[in
         shapes |= _convolution_shapes(f"{head}.policy", width, 65)
         shapes |= _dense_shapes(f"{head}.pass_move", width, 4, 64)
         shapes |= _dense_shapes(f"{head}.value", width, 8, 256)
+        if engine:
+            shapes |= _dense_shapes(f"{head}.{ENGINE}", width, 8, 256)
         if auxiliary:
             counts = PIECE_KINDS * PIECE_COUNTS
             shapes |= _dense_shapes(f"{head}.soon_win", width, 4, 256)
@@ -171,7 +178,7 @@ def _check(weights: Weights, path: str | Path) -> None:
 
     Headsets that a game does not use are checked too: which one is used depends on whom it is played against.
     """
-    shapes = shapes_of(weights.architecture, weights.has_auxiliary_heads)
+    shapes = shapes_of(weights.architecture, weights.has_auxiliary_heads, weights.has_engine_heads)
     for name, shape in shapes.items():
         found = weights.tensors.get(name)
         if found is None or found.shape != shape:

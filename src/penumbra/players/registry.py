@@ -130,14 +130,18 @@ def _simple(name: str, title: str, line: str, make: Callable[[int | None], Hunte
 
 
 def _reconchess(name: str, title: str, style: str, needs_stockfish: bool = False) -> Entry:
-    module = f"reconchess.bots.{name}_bot"
+    line = f"is reconchess' own: {style}"
+    return _isolated(f"reconchess:{name}", title, line, f"reconchess.bots.{name}_bot", needs_stockfish)
+
+
+def _isolated(name: str, title: str, line: str, module: str, needs_stockfish: bool = False) -> Entry:
+    """A player of reconchess, in a process of its own."""
 
     def build(seed: int | None, settings: OpponentSettings) -> Player:
         made: Player = import_module(ISOLATION).make_isolated(module, settings.name or title, seed, needs_stockfish)
         return made
 
-    line = f"is reconchess' own: {style}"
-    return Entry(f"reconchess:{name}", title, line, OpponentSettings, build, module, needs_stockfish)
+    return Entry(name, title, line, OpponentSettings, build, module, needs_stockfish)
 
 
 # From the strongest to the weakest, as far as they have been rated.
@@ -190,12 +194,21 @@ _ENTRIES = (
     _reconchess("attacker", "AttackerBot", "tries a quick attack from memory"),
     _reconchess("random", "RandomBot", "does anything that is allowed"),
 )
-ENTRIES: Mapping[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+ENTRIES: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
 
 def names() -> list[str]:
     """Everything that `make` knows."""
     return list(ENTRIES)
+
+
+def add_file(path: str | Path, title: str) -> None:
+    """A file with a player of reconchess: in this process it is known by the file's name from now on."""
+    file = Path(path).resolve()
+    known = ENTRIES.get(file.stem)
+    if known is not None and known.module != str(file):
+        raise ValueError(f"{path}: there is a player {file.stem!r} already; give the file another name")
+    ENTRIES[file.stem] = _isolated(file.stem, title, f"is your own, from {file.name}", str(file))
 
 
 def entry(name: str) -> Entry:

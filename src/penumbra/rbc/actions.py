@@ -33,13 +33,13 @@ _PASS_WORD: Final = "pass"
 
 
 def square_name(square: int) -> str:
-    """`e4` for 28."""
+    """The name of a square by its number: `e4` for 28."""
     _check_square(square)
     return SQUARE_NAMES[square]
 
 
 def parse_square(name: str) -> int:
-    """28 for `e4`."""
+    """The number of a square by its name: 28 for `e4`."""
     try:
         return _SQUARES[name]
     except KeyError:

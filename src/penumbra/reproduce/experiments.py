@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Protocol, cast
 
+from penumbra.extras import missing_extra
 from penumbra.reproduce.request import Cost, ReproductionError, Request
 from penumbra.reproduce.result import Result
 
@@ -29,7 +30,6 @@ WHERE = {  # module, and the name in it where the module has several
     "ablation": ("ablation", None),
 }
 ALL = "all"
-EXTRAS = {"torch": "torch", "matplotlib": "figures"}  # packages that experiments need, by the extra that has them
 ONE_RATING = ("table2", "table3", "table4")  # each game of one changes the others too
 
 
@@ -48,10 +48,7 @@ def experiment(name: str) -> Experiment:
     try:
         loaded = import_module(f"penumbra.reproduce.{module}")
     except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in EXTRAS:
-            raise
-        raise ReproductionError(f"{name} needs {package}: pip install 'penumbra[{EXTRAS[package]}]'") from None
+        raise (missing_extra(error, name) or error) from None
     return cast(Experiment, getattr(loaded, inside) if inside else loaded)
 
 

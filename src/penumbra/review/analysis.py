@@ -5,21 +5,19 @@ The game is walked with one player's observations; at the steps asked for, the p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from penumbra.core import START_FEN, GameRecord, Infostates
+from penumbra.core import START_FEN, GameRecord
 from penumbra.players.penumbra.configuration import Configuration
-from penumbra.players.penumbra.factory import make_penumbra
-from penumbra.players.penumbra.player import PenumbraPlayer
 from penumbra.players.penumbra.presets import DEFAULT, PRESETS
 from penumbra.players.penumbra.recording import knowledge_marginals, real_action
-from penumbra.players.player import tell
+from penumbra.players.session import Session
 from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
 from penumbra.rbc.marginals import shares
 from penumbra.rbc.observations import Moved, Sensed
-from penumbra.rbc.walk import Step, walk
+from penumbra.rbc.walk import walk
 
 SECONDS = 1.0  # for each step, where nothing else was asked for
 COLORS = {"white": True, "black": False}
@@ -39,7 +37,7 @@ def analyse(
 
     `game` is a record, or the path of a game as reconchess writes it. A step is thought about for so many seconds, or
     nodes. Decisions are as `penumbra.players.penumbra.recording` writes them, with what was `played` beside what was
-    `chosen`.
+    `chosen`, and what that `cost` of the chance to win.
     """
     if preset not in PRESETS:
         raise ValueError(f"there is no preset {preset!r}; there are {', '.join(PRESETS)}")
@@ -88,58 +86,74 @@ def _chain(first: dict[str, Any], rest: Iterator[dict[str, Any]]) -> Iterator[di
 def _decisions(
     record: GameRecord, configuration: Configuration, turn: int | None, colors: list[bool], details: bool
 ) -> Iterator[dict[str, Any]]:
-    """The game walked with a Penumbra beside each player that was asked for."""
-    players = {color: _player(record, configuration, color) for color in colors}
+    """The game walked with a session beside each player that was asked for."""
+    sessions = {color: session_of(record, color, configuration) for color in colors}
+    return decisions(record, sessions, None if turn is None else (turn, turn), details)
+
+
+def session_of(record: GameRecord, color: bool, configuration: Configuration, **options: Any) -> Session:
+    """A session at the start of a game, for one of its players."""
+    opponent = record.black_name if color else record.white_name
+    return Session(color, record.start_fen or START_FEN, configuration, opponent=opponent, **options)
+
+
+def decisions(
+    record: GameRecord, sessions: Mapping[bool, Session], turns: tuple[int, int] | None, details: bool
+) -> Iterator[dict[str, Any]]:
+    """The game walked with these sessions, and a decision for each of their steps within the first and last turn."""
     for step in walk(record):
-        if turn is not None and step.turn > turn:
+        if turns is not None and step.turn > turns[1]:
             return
-        if step.color not in players:
+        if step.color not in sessions:
             continue
-        player = players[step.color]
+        session = sessions[step.color]
         for observation in step.told:
-            if turn in (None, step.turn) and observation is step.observation:
-                yield _decision(player, step, details)
-            if not step.after.over:
-                tell(player, observation)
+            if (turns is None or step.turn >= turns[0]) and observation is step.observation:
+                decision = decision_of(session, details)
+                yield decision | compared(decision, step.observation, step.color) | {"truth": step.before.fen()}
+            session.observe(observation)
 
 
-def _player(record: GameRecord, configuration: Configuration, color: bool) -> PenumbraPlayer:
-    player = make_penumbra(configuration)
-    player.ponder, player.record, player.track_all = False, True, True
-    player.meet(record.black_name if color else record.white_name)
-    player.start(color, record.start_fen or START_FEN)
-    return player
-
-
-def _decision(player: PenumbraPlayer, step: Step, details: bool) -> dict[str, Any]:
-    """What the player would do instead of this step."""
-    match step.observation:
-        case Sensed(square):
-            player.choose_sense()
-            played = "no sense" if square is None else f"sense {square_name(view(square, step.color))}"
-        case Moved(requested):
-            player.choose_move(step.before.legal_actions())
-            played = code_to_uci(view_code(requested, step.color))
-    if player.faults:
-        raise RuntimeError(f"the search failed: {player.faults[-1]}")
+def decision_of(session: Session, details: bool = False) -> dict[str, Any]:
+    """What Penumbra would do now."""
+    decision = session.decide()
     return {
-        "player": "white" if player.color else "black",
-        **player.recorded[-1],
-        "chosen": real_action(player.decisions[-1].action, player.color),
-        "played": played,
-        "truth": step.before.fen(),
-        **(_details(player) if details else {}),
+        "player": "white" if session.color else "black",
+        **session.described(decision),
+        "chosen": real_action(decision.action, session.color),
+        **(_details(session) if details else {}),
     }
 
 
-def _details(player: PenumbraPlayer) -> dict[str, Any]:
+def compared(decision: dict[str, Any], observation: Sensed | Moved, color: bool) -> dict[str, Any]:
+    """What was done instead, and what it cost."""
+    done = played(observation, color)
+    return {"played": done, "cost": cost_of(decision["actions"], decision["action"], done)}
+
+
+def cost_of(actions: list[dict[str, Any]], chosen: str, played: str) -> float | None:
+    """How much of the chance to win what was played gives up beside what was chosen; None: one was not searched."""
+    values = {entry["action"]: entry["value"] for entry in actions if entry["visits"]}
+    best, other = values.get(chosen), values.get(played[:4] if len(played) == len("e7e8q") else played)
+    return None if best is None or other is None else round(max(0.0, best - other), 6)
+
+
+def played(observation: Sensed | Moved, color: bool) -> str:
+    """What was done, in real squares."""
+    match observation:
+        case Sensed(square):
+            return "no sense" if square is None else f"sense {square_name(view(square, color))}"
+        case Moved(requested):
+            return code_to_uci(view_code(requested, color))
+
+
+def _details(session: Session) -> dict[str, Any]:
     """`knowledge`: how likely the opponent, as the particles have it, holds each of our pieces to stand where.
 
     `planes`: those of one drawing of ℓ states, as 16 hexadecimal digits each, bit 0 the player's own a1.
     """
-    x, particles = player.situation, player.agent.belief.current.particles
-    drawn = Infostates.draw(x.states, 1, x.kind, player.settings.ell, x.context, 0)
+    particles = session.particles
     return {
-        "knowledge": {} if particles is None else shares(knowledge_marginals(particles), not player.color),
-        "planes": [f"{int(plane):016x}" for plane in drawn.synopsis()[0]],
+        "knowledge": {} if particles is None else shares(knowledge_marginals(particles), not session.color),
+        "planes": [f"{int(plane):016x}" for plane in session.infostates().synopsis()[0]],
     }

@@ -11,12 +11,14 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from penumbra.core import START_FEN, GameRecord
+from penumbra.core import START_FEN, GameRecord, StateSet
 from penumbra.rbc.marginals import opposing_pieces
-from penumbra.rbc.observations import Moved, Observation, OpponentMoved
+from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
 from penumbra.rbc.player_view import PROTOCOL, ColorName, PlayerView, color_name
 from penumbra.rbc.tracker import Follower
 from penumbra.rbc.walk import Step, walk
+from penumbra.review.verdicts import Verdict
+from penumbra.review.verdicts import verdict as verdict_on
 
 CAP = 50_000  # states tracked for each side; past it they are a random draw
 REVIEW = "penumbra review"
@@ -25,9 +27,11 @@ Sets = dict[ColorName, dict[str, Any] | None]
 
 
 class Reviewer:
-    """Follows a true game, recorded or live, step by step."""
+    """Follows a true game, recorded or live, step by step; `judge` adds verdicts on its moves."""
 
-    def __init__(self, fen: str = START_FEN) -> None:
+    def __init__(self, fen: str = START_FEN, judge: bool = False) -> None:
+        self._judge = judge
+        self._before_sense: StateSet | None = None  # what the player to move held possible before its sense
         self._views = {color: PlayerView(color, fen) for color in (True, False)}
         self._followers = {color: Follower(color, fen, cap=CAP) for color in (True, False)}
         self._follow(fen.split()[1] == "w", OpponentMoved(None))
@@ -36,6 +40,7 @@ class Reviewer:
         """The step as the page shows it. The other player is told of a move at once, not when its turn begins."""
         color, game = step.color, step.after
         view = self._views[color]
+        verdict = self._verdict(step) if self._judge else None
         for observation in step.told:
             view.observe(observation, game)
         sets: Sets = {color_name(color): self._follow(color, step.observation)}
@@ -43,7 +48,16 @@ class Reviewer:
             sets[color_name(not color)] = self._follow(not color, OpponentMoved(game.capture))
         facts = {key: value for key, value in view.events[-1].items() if key != "own"}
         turn = step.before.fullmove_number
-        return {**facts, "turn": turn, "color": color_name(color), "fen": game.fen(), "sets": sets}
+        told = {} if verdict is None else {"verdict": verdict.to_json()}
+        return {**facts, "turn": turn, "color": color_name(color), "fen": game.fen(), "sets": sets, **told}
+
+    def _verdict(self, step: Step) -> Verdict | None:
+        """On the move that a step is, by the states that its player held possible."""
+        states = self._followers[step.color].states
+        if isinstance(step.observation, Sensed):
+            self._before_sense = states
+            return None
+        return None if states is None or states.turn != step.color else verdict_on(step, states, self._before_sense)
 
     def _follow(self, color: bool, observation: Observation) -> dict[str, Any] | None:
         """The side's set after an observation; None once a set cut to its cap has lost the truth."""
@@ -76,10 +90,22 @@ def header(record: GameRecord) -> dict[str, Any]:
 def steps_of(data: bytes) -> Iterator[dict[str, Any]]:
     """The steps of a recorded game, given by its record's bytes; the last turn may lack its move."""
     record = GameRecord.from_bytes(data)
-    reviewer = Reviewer(record.start_fen or START_FEN)
+    reviewer = Reviewer(record.start_fen or START_FEN, judge=True)
     return (reviewer.review(step) for step in walk(record))
 
 
 def review_of(record: GameRecord) -> dict[str, Any]:
     """The whole review in one piece."""
-    return header(record) | {"steps": list(steps_of(record.to_bytes()))}
+    steps = list(steps_of(record.to_bytes()))
+    return header(record) | {"steps": steps, "mistakes": mistakes_of(steps)}
+
+
+def mistakes_of(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The moves of a review that a better one would have spared its player something, the worst first."""
+    found = [(step["verdict"], position) for position, step in enumerate(steps) if "verdict" in step]
+    worst = sorted(found, key=lambda item: -item[0]["cost"])
+    return [
+        {"position": position, "color": steps[position]["color"], "cost": told["cost"], "text": told["text"]}
+        for told, position in worst
+        if told["cost"] > 0
+    ]

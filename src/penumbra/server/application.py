@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -32,6 +32,7 @@ from penumbra.server.bot_client import BotClient, Failed
 from penumbra.server.connection import LATER, Allowance, Connection
 from penumbra.server.lobby import Lobby
 from penumbra.server.messages import Refusal, Strength, parse_analyse, parse_lesson, parse_new_game
+from penumbra.server.practice import Practice
 
 log = logging.getLogger(__name__)
 
@@ -55,13 +56,18 @@ class ServerSettings:
     hosts: tuple[str, ...] = access.LOOPBACK  # names under which it may be reached; empty: any
     configuration: Configuration = field(default_factory=lambda: Configuration(ponder=False))
     game_memory: int = bots.GAME_MEMORY  # bytes that each Penumbra of a game may hold
+    puzzles: Path | None = None  # to practise with; None: those of the package
+    own_players: Mapping[str, str] = field(default_factory=dict)  # files with players of reconchess, and their titles
     secret: bool = False  # whether a game is played by the browser alone that made it
 
 
 def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     """The application; `lobby` can be given by tests."""
+    for path, title in settings.own_players.items():
+        registry.add_file(path, title)
+    client = BotClient(settings.own_players)
     games = lobby or Lobby(
-        settings.folder, BotClient(), settings.configuration, settings.most_games, game_memory=settings.game_memory
+        settings.folder, client, settings.configuration, settings.most_games, game_memory=settings.game_memory
     )
     new_games = Allowance(*NEW_GAMES)
     reading = asyncio.Semaphore()  # one game file is read at a time, in a thread
@@ -237,6 +243,7 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
         games.client.expect_job()
         return _lines(jobs.analyse(games.client, record, configuration, wish.turn, wish.player))
 
+    app.include_router(Practice(settings.puzzles).routes())
     if STATIC.is_dir():
         app.mount("/", StaticFiles(directory=STATIC, html=True))
     return app

@@ -12,9 +12,10 @@ import logging
 import multiprocessing
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from types import MappingProxyType
 from typing import Any
 
 from penumbra.arena.pool import out_of_reach_of_interrupts
@@ -41,7 +42,9 @@ class Failed(Exception):
 class BotClient:
     """Starts its process when it is first needed, or when told to. All methods belong to one event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, own_players: Mapping[str, str] = MappingProxyType({})) -> None:
+        """`own_players`: files with players, and their titles, that the process is to know beside the registry's."""
+        self._own_players = dict(own_players)
         self._numbers = itertools.count()
         self._jobs = 0
         self._process: BaseProcess | None = None
@@ -151,7 +154,9 @@ class BotClient:
         context = multiprocessing.get_context("spawn")
         pipe, theirs = context.Pipe()
         threads = max(LEAST_THREADS, os.cpu_count() or 1)
-        self._process = context.Process(target=run, args=(theirs, threads), daemon=True, name="penumbra-bots")
+        self._process = context.Process(
+            target=run, args=(theirs, threads, self._own_players), daemon=True, name="penumbra-bots"
+        )
         with out_of_reach_of_interrupts():
             self._process.start()
         theirs.close()

@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -217,9 +217,11 @@ class BotProcess:
             self._pipe.send((number, what, value))
 
 
-def run(pipe: Connection, threads: int) -> None:
+def run(pipe: Connection, threads: int, own_players: Mapping[str, str]) -> None:
     """The process' main function."""
     return_freed()
+    for path, title in own_players.items():
+        registry.add_file(path, title)
     ignore_interrupts()  # the server decides when it is over
     with contextlib.suppress(OSError):
         os.nice(NICENESS)

@@ -32,27 +32,31 @@ MOST_SECONDS, MOST_NODES = 60, 1_000_000  # that a program may think about a ste
 Number = Annotated[int, Field(ge=0, lt=100_000)]  # of a step of a game
 
 
-class _Checked(BaseModel):
+class Checked(BaseModel):
+    """What a client says: every field of the right kind, and none besides."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+def is_square(value: str | None) -> str | None:
+    """A validator."""
+    if value is not None and value not in SQUARE_NAMES:
+        raise ValueError("is not a square; squares are a1 to h8")
+    return value
 
 
 # -- messages on a game's socket
 
 
-class Sense(_Checked):
+class Sense(Checked):
     type: Literal["sense"]
     step: Number
     square: str | None  # None senses nothing
 
-    @field_validator("square")
-    @classmethod
-    def _is_square(cls, value: str | None) -> str | None:
-        if value is not None and value not in SQUARE_NAMES:
-            raise ValueError("is not a square; squares are a1 to h8")
-        return value
+    _square = field_validator("square")(is_square)
 
 
-class Move(_Checked):
+class Move(Checked):
     type: Literal["move"]
     step: Number
     move: str | None  # None passes
@@ -65,25 +69,25 @@ class Move(_Checked):
         return value
 
 
-class Resign(_Checked):
+class Resign(Checked):
     type: Literal["resign"]
 
 
-class Assist(_Checked):
+class Assist(Checked):
     """Ask for, or no longer for, what the exact tracker knows."""
 
     type: Literal["assist"]
     on: bool
 
 
-class Hint(_Checked):
+class Hint(Checked):
     """Ask for advice about the step that comes next."""
 
     type: Literal["hint"]
     step: Number
 
 
-class Pace(_Checked):
+class Pace(Checked):
     """How a watched game goes on: by itself with a pause after each step, or only step by step."""
 
     type: Literal["pace"]
@@ -91,7 +95,7 @@ class Pace(_Checked):
     seconds: Annotated[float, Field(ge=0, le=60, strict=False)] = 0.5
 
 
-class Step(_Checked):
+class Step(Checked):
     """One step of a paused game."""
 
     type: Literal["step"]
@@ -106,13 +110,13 @@ def parse_message(text: str) -> Message:
     try:
         return _MESSAGE.validate_json(text)
     except ValidationError as error:
-        raise Refusal("malformed", _first_fault(error, tags=1)) from None
+        raise Refusal("malformed", first_fault(error, tags=1)) from None
 
 
 # -- requests
 
 
-class Strength(_Checked):
+class Strength(Checked):
     """How Penumbra thinks about each step; other players have a strength of their own."""
 
     seconds: Annotated[float, Field(gt=0, le=MOST_SECONDS, strict=False)] | None = None
@@ -125,21 +129,21 @@ class Strength(_Checked):
         return {"seconds": self.seconds, "nodes": self.nodes}
 
 
-class Side(_Checked):
+class Side(Checked):
     """A player that is a program."""
 
     player: Annotated[str, Field(min_length=1, max_length=64)]
     strength: Strength = Strength()
 
 
-class Clock(_Checked):
+class Clock(Checked):
     """Seconds for each player's whole game, and seconds added after each of its turns."""
 
     seconds: Annotated[float, Field(gt=0, le=86_400, strict=False)]
     increment: Annotated[float, Field(ge=0, le=600, strict=False)] = 0.0
 
 
-class NewPlay(_Checked):
+class NewPlay(Checked):
     """A person against a program."""
 
     mode: Literal["play"]
@@ -148,7 +152,7 @@ class NewPlay(_Checked):
     clock: Clock | None = None
 
 
-class NewWatch(_Checked):
+class NewWatch(Checked):
     """Two programs."""
 
     mode: Literal["watch"]
@@ -162,14 +166,14 @@ class NewWatch(_Checked):
 LessonAction = Annotated[Sense | Move, Field(discriminator="type")]  # as in a game
 
 
-class LessonWish(_Checked):
+class LessonWish(Checked):
     """What has been done in a task of a lesson so far."""
 
     task: Annotated[int, Field(ge=0, lt=100)]
     actions: Annotated[list[LessonAction], Field(max_length=20)]
 
 
-class Analyse(_Checked):
+class Analyse(Checked):
     """What Penumbra makes of a turn, or of every turn, of a game."""
 
     game: dict[str, Any]  # as reconchess writes it
@@ -196,24 +200,24 @@ def parse_new_game(body: bytes) -> NewGame:
     try:
         return _NEW_GAME.validate_json(body)
     except ValidationError as error:
-        raise Refusal("malformed", _first_fault(error, tags=1)) from None
+        raise Refusal("malformed", first_fault(error, tags=1)) from None
 
 
 def parse_analyse(body: bytes) -> Analyse:
     try:
         return _ANALYSE.validate_json(body)
     except ValidationError as error:
-        raise Refusal("malformed", _first_fault(error, tags=0)) from None
+        raise Refusal("malformed", first_fault(error, tags=0)) from None
 
 
 def parse_lesson(body: bytes) -> LessonWish:
     try:
         return _LESSON.validate_json(body)
     except ValidationError as error:
-        raise Refusal("malformed", _first_fault(error, tags=0)) from None
+        raise Refusal("malformed", first_fault(error, tags=0)) from None
 
 
-def _first_fault(error: ValidationError, tags: int) -> str:
+def first_fault(error: ValidationError, tags: int) -> str:
     """The first thing that is wrong, on one line, without the value itself; the first `tags` words only name a kind."""
     fault = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in fault["loc"][tags:])

@@ -6,10 +6,8 @@ import contextlib
 import errno
 import ipaddress
 import logging
-import os
 import socket
 import sys
-from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
@@ -20,12 +18,6 @@ from penumbra.server.memory import collect_often, return_freed
 LONGEST_FRAME = 65_536  # bytes of a socket's message; beyond it the connection ends
 PORTS_TRIED = 20  # after one that is in use
 CONNECTIONS = 200  # at the same time, and two more for each game; others are told to come back (503)
-
-
-def games_folder() -> Path:
-    """Where games are kept unless another folder is named."""
-    base = os.environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / "penumbra" / "games"
 
 
 def is_public(host: str) -> bool:

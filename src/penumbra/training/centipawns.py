@@ -145,6 +145,20 @@ def bare(evaluator: Evaluator, x: Situation, ell: int) -> tuple[int, float]:
     return int(actions[priors.argmax()]), (1 + float(values[0])) / 2
 
 
+def one_step_ahead(evaluator: Evaluator, x: Situation, ell: int) -> int:
+    """The move after which the value of the opponent, who knew the state, is least: on average over the states."""
+    domain = ReconBlindChess(synopsis_read_by(evaluator))
+    actions, fens = legal_actions(x), x.states.fens()
+    rows = len(fens) * len(actions)
+    other = Infostates.from_fens([[fen] for fen in fens for _ in actions], not x.states.owner, MOVE, ell)
+    most = np.full(rows, ell, np.int32)
+    own = domain.draw(x, rows, ell, 0, False, other)
+    _, other, won = domain.advance(own, other, np.tile(actions, len(fens)), most, most, 0, False)
+    _, values = evaluator.evaluate(domain.sigma(other), domain.legal(other, False), False)
+    of_ours = np.where(won == 1, 1, -values).reshape(len(fens), len(actions)).mean(axis=0)
+    return int(actions[of_ours.argmax()])
+
+
 def searched(configuration: Configuration, position: Position) -> Decision:
     """What the player decides. Its belief begins here: in every particle the opponent knows the state."""
     player = make_penumbra(configuration)
@@ -219,11 +233,12 @@ def evaluate(
         choices = (position.played_action(), favourite, decision.action, searched(shipped, position).action)
         losses[:, i] = [position.loss(action) for action in choices]
         report(i + 1)
-    rows = tuple(_row(name, lost) for name, lost in zip(names, losses, strict=True))
+    rows = tuple(row_of(name, lost) for name, lost in zip(names, losses, strict=True))
     return Result(len(positions), seconds, rows, by_material(positions, said))
 
 
-def _row(name: str, lost: NDArray[np.int64]) -> Row:
+def row_of(name: str, lost: NDArray[np.int64]) -> Row:
+    """Of what each position lost."""
     mean, blunders = float(lost.mean()), int((lost > BLUNDER).sum())
     error = Z * float(lost.std()) / math.sqrt(len(lost))
     return Row(name, mean, mean - error, mean + error, blunders / len(lost), *wilson(blunders, len(lost)))

@@ -42,7 +42,9 @@ class Batch:
     outcome: Tensor  # float32[B]
     soon: Tensor  # float32[B, 2] won, lost soon
     pieces: Tensor  # int64[B, 12]
+    left: Tensor  # float32[B] own steps to the end of the game
     shares: Tensor | None = None  # float32[B, MOST_LEGAL] of the visits; None where nothing was searched
+    engine: Tensor | None = None  # float32[B, 2] chances to win by the engine, as in the examples; None: not asked
 
 
 COLUMNS = {  # of a table, beside the planes: as in a batch, but narrow
@@ -51,6 +53,7 @@ COLUMNS = {  # of a table, beside the planes: as in a batch, but narrow
     "outcome": (torch.int8, ()),
     "soon": (torch.bool, (2,)),
     "pieces": (torch.uint8, (12,)),
+    "left": (torch.int16, ()),
     "game": (torch.int32, ()),  # which of the table's records
     "draw": (torch.uint8, ()),  # which of the draws of its step, from 0
     "states": (torch.int32, ()),  # tracked; past the cap, the cap
@@ -128,6 +131,8 @@ class Table:
         }
         words = LAYOUTS[settings.synopsis].words
         self.columns["planes"] = torch.empty((most, words), dtype=torch.int64, device=self.device)
+        if settings.engine_states:
+            self.columns["engine"] = torch.empty((most, 2), dtype=torch.float16, device=self.device)
         self.searched = searched or {}
         if self.searched:
             self.columns["shares"] = torch.empty((most, MOST_LEGAL), dtype=torch.float16, device=self.device)
@@ -186,6 +191,8 @@ class Table:
         fitting = cleaned.examples.take(np.flatnonzero(np.diff(cleaned.examples.legal_offsets) <= MOST_LEGAL))
         examples, chosen = self._wanted(fitting, records)
         columns = narrow_columns(examples)
+        if settings.engine_states:
+            columns["engine"] = torch.from_numpy(examples.engine.astype(np.float16))
         if self.searched:
             columns["shares"] = torch.from_numpy(visit_shares(examples, records, self.searched))
         return Made(columns, chosen, cleaned, len(fitting), len(examples))
@@ -225,7 +232,9 @@ class Table:
             c["outcome"].float(),
             c["soon"].float(),
             c["pieces"].long(),
+            c["left"].float(),
             c["shares"].float() if self.searched else None,
+            c["engine"].float() if "engine" in c else None,
         )
 
     def in_order(self, headset: str, size: int) -> Iterator[Batch]:
@@ -243,6 +252,7 @@ def narrow_columns(examples: Examples) -> dict[str, Tensor]:
         "outcome": examples.outcomes,
         "soon": np.stack([examples.soon_won, examples.soon_lost], axis=1),
         "pieces": examples.piece_counts,
+        "left": examples.left.astype(np.int16),
         "game": examples.games,
         "draw": examples.draws.astype(np.uint8),
         "states": examples.set_sizes.astype(np.int32),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penumbra import core
-from penumbra.configs.reader import Count, Natural
+from penumbra.configs.reader import Count, Natural, Positive
 from penumbra.core import GameRecord
 from penumbra.games.archive import is_validation
 from penumbra.rbc.synopsis import Synopsis
@@ -31,6 +31,8 @@ class ExampleSettings:
     seed: Natural = 0
     settle: bool = True  # look for forced wins that the loser missed
     synopsis: Synopsis = "binary"  # the sort that the network reads
+    engine_states: Natural = 0  # of each set, drawn at random, of which the native engine says who wins; 0: of none
+    engine_scale: Positive = 1000.0  # hundredths of a pawn of its quiescence score at which 73 % are said to be won
 
     def with_seed(self, seed: int) -> ExampleSettings:
         return replace(self, seed=seed)
@@ -50,6 +52,9 @@ class Examples:
     outcomes: NDArray[np.int8]  # [N] 1 won, -1 lost, 0 drawn or undecided
     soon_won: NDArray[np.bool_]  # [N] won within five steps at which this player acts, this one included
     soon_lost: NDArray[np.bool_]  # [N] lost so
+    left: NDArray[np.uint16]  # [N] steps at which this player acts to the end of the game, this one included
+    # [N, 2] the player's chance to win by the engine: the mean over states of its set, and in truth; NaN without engine
+    engine: NDArray[np.float32]
     piece_counts: NDArray[np.uint8]  # [N, 12] in truth: own P N B R Q K, opposing P N B R Q K
     draws: NDArray[np.int32]  # [N] which of the draws of its step, from 0
     set_sizes: NDArray[np.int64]  # [N] states tracked; past the cap, the cap
@@ -108,7 +113,9 @@ class Cleaned:
 def make_examples(records: Sequence[GameRecord], settings: ExampleSettings | None = None) -> Examples:
     """All examples of these games. `ValueError` names a game that breaks the rules by its place among the records."""
     s = settings or ExampleSettings()
-    columns = core.make_examples(records, s.ell, s.multiplicity, s.cap, s.seed, s.settle, s.synopsis)
+    columns = core.make_examples(
+        records, s.ell, s.multiplicity, s.cap, s.seed, s.settle, s.synopsis, s.engine_states, s.engine_scale
+    )
     for flag in ("soon_won", "soon_lost", "players", "cut", "missed_win"):
         columns[flag] = columns[flag].view(np.bool_)
     draws = np.arange(len(columns["actions"]), dtype=np.int32) % s.multiplicity

@@ -130,7 +130,7 @@ class CrossValidation:
         self.limits = limits or Limits()
         self.began = time.monotonic()
         self.say = say
-        self.recipe = recipe
+        self.recipe = recipe = recipe.going_on_from(weights)
         self.copies = [Trainer(recipe, device, weights) for _ in range(folds)]
         self.network = Trainer(recipe, device, weights).network  # as it is
         settings = replace(recipe.examples, window=0)

@@ -8,6 +8,10 @@ through an inference server that is given the new weights after each round. All 
     ρ   probability of the action now, divided by that when it was played; clipped to 1 ± ε, and to MOST_RATIO for
         bad actions, or a single one that was all but impossible when it was played would outweigh all others
 
+What else may be asked for is off by default: values that learn λ-returns rather than results, learning from the steps
+with the largest advantages alone, a magnet that holds the policy near the one it began with, and a league of past
+selves as opponents. A run that is stopped goes on from its state (`ppo_state.py`).
+
 With a teacher it learns the policy of another network as well, on its own states, the less the longer it has
 learned: a large network soon plays like a small one that has come far.
 
@@ -20,14 +24,14 @@ them, `weights.safetensors`; those that play are `playing.safetensors`.
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import os
-import queue
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -48,8 +52,10 @@ from penumbra.network.model import Network, from_weights, network_input, to_weig
 from penumbra.network.weights import Weights, WeightsError
 from penumbra.training.data import Table, top_players
 from penumbra.training.examples import ExampleSettings, split
+from penumbra.training.league import League
 from penumbra.training.loss import losses, total
 from penumbra.training.ppo_rollouts import Bulk, Steps, log_policy, steps_of_games
+from penumbra.training.ppo_state import STATE, fitting, keep_rounds, load_state, save_state
 from penumbra.training.recipe import LossWeights, recipe_of
 from penumbra.training.run import commit, read_games
 from penumbra.training.selfplay import NAME, SOURCE
@@ -61,6 +67,7 @@ PLAYING = "playing.safetensors"
 MOST_RATIO = 3.0
 MOST_CHANGE = 2.0  # of the logarithm of an action's probability, as far as it counts as divergence
 MOST_LOG_RATIO = 20.0  # e^88 is infinite, and nought times its gradient is no number
+STATE_EVERY = 300.0  # seconds between two states to go on from
 SWITCH_SECONDS = 0.0005  # Python's own 0.005 make the learner wait for the thread that plays at every turn
 # `penumbra`, until the process whose number is its first argument has ended.
 PENUMBRA_WITH = """
@@ -83,7 +90,14 @@ class Improvement:
     batch: int = 2048
     epochs: int = 2
     clip: float = 0.2  # ε
-    lam: float = 0.95  # λ
+    lam: float = 0.95  # λ of advantages
+    value_lam: float = 1.0  # λ of what values learn; 1: the result
+    largest: float = 1.0  # share of the steps of a round that are learned from, those with the largest |Â|
+    last_rate: float = 0.1  # what is left of the learning rate at the end
+    magnet: float = (
+        0.0  # at first, the weight of the policy's divergence from the one it began with; falls with the time
+    )
+    magnet_floor: float = 0.0  # the least that weight falls to
     entropy: float = 0.003
     value: float = 0.5  # weight of its loss
     anchoring: float = 0.5  # weight of imitation beside improvement
@@ -131,7 +145,9 @@ class Learner:
             weight_decay=plan.weight_decay,
             fused=self.device.type == "cuda",
         )
+        self.magnet = copy.deepcopy(self.network).eval() if plan.magnet or plan.magnet_floor else None
         self.random = torch.Generator().manual_seed(plan.seed)
+        self.draws = torch.Generator(self.device).manual_seed(plan.seed)  # of examples to imitate
         self.updates = 0
         self.games = 0
 
@@ -140,16 +156,24 @@ class Learner:
         plan, seen, skipped = self.plan, list[dict[str, float]](), 0
         gain = played.advantage
         played.advantage = (gain - gain.mean()) / (gain.std() + 1e-6)
+        if plan.largest < 1:
+            kept = max(1, round(plan.largest * len(played)))
+            played = played.take(played.advantage.abs().topk(kept).indices.sort().values)
+        holding = max(plan.magnet * left, plan.magnet_floor)
         teaching = plan.teaching * max(0.0, 2 * left - 1) if self.teacher is not None else 0.0
         for _ in range(plan.epochs):
             order = torch.randperm(len(played), generator=self.random).to(self.device)
             for some in order.split(plan.batch):
                 if len(some) < plan.batch // 2 < len(played):
                     continue  # too few to tell much
-                rate = plan.learning_rate * (0.1 + 0.9 * left) * min(1.0, (self.updates + 1) / (plan.warm_up + 1))
+                rate = (
+                    plan.learning_rate
+                    * (plan.last_rate + (1 - plan.last_rate) * left)
+                    * min(1.0, (self.updates + 1) / (plan.warm_up + 1))
+                )
                 for group in self.optimizer.param_groups:
                     group["lr"] = rate
-                numbers = self.update(played.take(some), anchors, teaching)
+                numbers = self.update(played.take(some), anchors, teaching, holding)
                 if numbers is None:
                     skipped += 1
                     continue
@@ -164,7 +188,9 @@ class Learner:
         means = {name: float(np.mean([parts[name] for parts in seen])) for name in seen[0]}
         return {"updates": len(seen), "skipped": skipped, **means}
 
-    def update(self, batch: Steps, anchors: Table | None, teaching: float = 0.0) -> dict[str, float] | None:
+    def update(
+        self, batch: Steps, anchors: Table | None, teaching: float = 0.0, holding: float = 0.0
+    ) -> dict[str, float] | None:
         """One step of the optimiser: the own headset, the value of `All`, every other time one that imitates.
 
         Where the gradient is not finite nothing is learned, and the answer is None.
@@ -182,13 +208,15 @@ class Learner:
         bounded = torch.where(gain < 0, ratio.clamp(max=MOST_RATIO), ratio)
         surrogate = torch.minimum(bounded * gain, ratio.clamp(1 - plan.clip, 1 + plan.clip) * gain).mean()
         entropy = -(logs.exp() * logs.masked_fill(batch.legal < 0, 0)).sum(dim=1).mean()
-        value_loss = F.mse_loss(value, batch.outcome)
+        value_loss = F.mse_loss(value, batch.goal)
         loss = plan.value * value_loss - surrogate - plan.entropy * entropy
         if "All" in self.network.architecture.headsets:
             value = self.network.headset("All").predict(x)[1]
-            loss = loss + plan.anchoring * plan.loss.value * F.mse_loss(value, batch.outcome)
+            loss = loss + plan.anchoring * plan.loss.value * F.mse_loss(value, batch.goal)
         if teaching:
             loss = loss - teaching * (self.taught(batch) * logs.masked_fill(batch.legal < 0, 0)).sum(dim=1).mean()
+        if holding:
+            loss = loss + holding * self.pulled(batch, logs)
         loss.backward()
         if anchors is not None and self.updates % 2:
             self.imitate(anchors)
@@ -214,18 +242,26 @@ class Learner:
         x = self.teacher.tower(network_input(batch.planes))
         return log_policy(self.teacher.headset(HEADSET).policy_logits(x), batch.legal).exp()
 
+    def pulled(self, batch: Steps, logs: Tensor) -> Tensor:
+        """The mean divergence KL(π, ρ) of the policy, ln π being `logs`, from the magnet's, ρ."""
+        assert self.magnet is not None
+        with torch.no_grad():
+            x = self.magnet.tower(network_input(batch.planes))
+            held = log_policy(self.magnet.headset(HEADSET).policy_logits(x), batch.legal)
+        return (logs.exp() * (logs - held).masked_fill(batch.legal < 0, 0)).sum(dim=1).mean()
+
     def imitate(self, anchors: Table) -> None:
         names = [name for name, count in anchors.counts.items() if count and name != HEADSET]
         name = names[int(torch.randint(len(names), (), generator=self.random))]
-        batch = anchors.draw(name, self.plan.batch // 2, None)
+        batch = anchors.draw(name, self.plan.batch // 2, self.draws)
         heads = self.network.headset(name)(self.network.tower(network_input(batch.planes)))
-        (self.plan.anchoring * total(losses(heads, batch), self.plan.loss)).backward()  # type: ignore[no-untyped-call]
+        (self.plan.anchoring * total(losses(heads, batch, self.plan.loss), self.plan.loss)).backward()  # type: ignore[no-untyped-call]
 
     def steps_of(self, records: Sequence[GameRecord]) -> Steps:
         """What the learner did in generated games."""
         synopsis = self.network.architecture.synopsis
         settings = replace(self.plan.examples, seed=self.games, synopsis=synopsis)
-        return steps_of_games(records, OWN_PLAYERS, self.network, HEADSET, settings, self.plan.lam)
+        return steps_of_games(records, OWN_PLAYERS, self.network, HEADSET, settings, self.plan.lam, self.plan.value_lam)
 
     def weights(self, network: Network | None = None) -> Weights:
         """The running mean as weights, or another network of the same make."""
@@ -237,42 +273,63 @@ class Learner:
         }
         return to_weights(network or self.mean.module, about)
 
+    def state(self) -> dict[str, Any]:
+        """All that learning goes on from."""
+        return {
+            "network": self.network.state_dict(),
+            "mean": self.mean.state_dict(),
+            "magnet": None if self.magnet is None else self.magnet.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "random": self.random.get_state(),
+            "draws": self.draws.get_state(),
+            "updates": self.updates,
+            "games": self.games,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Goes on from there; ValueError or RuntimeError where it does not fit."""
+        self.network.load_state_dict(state["network"])
+        self.mean.load_state_dict(state["mean"])
+        if self.magnet is not None and state["magnet"] is not None:
+            self.magnet.load_state_dict(state["magnet"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.random.set_state(state["random"])
+        self.draws.set_state(state["draws"])
+        self.updates, self.games = state["updates"], state["games"]
+
 
 class BulkThread:
-    """Bulk games in a thread of their own: a round is played while the one before is learned from."""
+    """Bulk games in a thread of their own: a round is played while the one before is learned from.
+
+    Between rounds nothing is played, so that what is played does not depend on how long learning takes.
+    """
 
     def __init__(self, bulk: Bulk) -> None:
         self.bulk = bulk
-        self._rounds: queue.Queue[tuple[Steps, list[GameRecord]] | BaseException] = queue.Queue(1)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._play, daemon=True)
-        self._thread.start()
+        self._pool = ThreadPoolExecutor(1)
+        self._playing: Future[tuple[Steps, list[GameRecord]]] | None = None
 
-    def _play(self) -> None:
-        try:
-            cuda = self.bulk.device.type == "cuda"
-            with torch.cuda.stream(torch.cuda.Stream()) if cuda else contextlib.nullcontext():
-                while not self._stop.is_set():
-                    steps = self.bulk.play()
-                    games, self.bulk.finished = self.bulk.finished, []
-                    if cuda:
-                        torch.cuda.current_stream().synchronize()
-                    while not self._stop.is_set():
-                        with contextlib.suppress(queue.Full):
-                            self._rounds.put((steps, games), timeout=0.5)
-                            break
-        except BaseException as error:
-            self._rounds.put(error)
+    def begin(self) -> None:
+        """Begins to play a round."""
+        self._playing = self._pool.submit(self._play)
+
+    def _play(self) -> tuple[Steps, list[GameRecord]]:
+        cuda = self.bulk.device.type == "cuda"
+        with torch.cuda.stream(torch.cuda.Stream()) if cuda else contextlib.nullcontext():
+            steps = self.bulk.play()
+            games, self.bulk.finished = self.bulk.finished, []
+            if cuda:
+                torch.cuda.current_stream().synchronize()
+        return steps, games
 
     def round(self) -> tuple[Steps, list[GameRecord]]:
-        got = self._rounds.get()
-        if isinstance(got, BaseException):
-            raise got
-        return got
+        """The round that was begun, once it is played."""
+        assert self._playing is not None
+        return self._playing.result()
 
     def stop(self) -> None:
-        self._stop.set()
-        self._thread.join()
+        self.bulk.stop()
+        self._pool.shutdown()
 
 
 def scores(records: Sequence[GameRecord]) -> dict[str, tuple[float, int]]:
@@ -340,28 +397,66 @@ class Improver:
     bulk: BulkThread
     anchors: Table | None
     out: Path
+    rounds: int = 0  # after which it ends, and by which the learning rate falls; 0: the time alone decides
+    league: League | None = None
+    league_every: int = 1  # rounds between two members
     serve: str = ""  # the address of the inference server of generation
+    number: int = 0  # of rounds so far
+    played: tuple[Steps, list[GameRecord]] | None = None  # and not yet learned from
+    saved: float = field(default_factory=time.monotonic)
 
     def run(self, seconds: float, ended: Any = lambda: False) -> None:
         """Rounds of play and learning until the time is up; the weights of the last round are in the folder."""
         learner, began = self.learner, time.monotonic()
         new_games = NewGames(self.out / "population.db")
-        number = 0
+        if self.played is None:
+            self.begin()
         with Archive.open_or_create(self.out / "selfplay.db") as archive:
-            while (spent := time.monotonic() - began) < seconds:
+            while (spent := time.monotonic() - began) < seconds and not (self.rounds and self.number >= self.rounds):
                 if ended():
                     raise ValueError(f"generation has ended; see {self.out / 'population.log'}")
-                played, games = self.bulk.round()
+                played, games = self.played or self.bulk.round()
+                if self.played is None and time.monotonic() - self.saved >= STATE_EVERY:
+                    self.save_state((played, games))
+                self.played = None
+                self.begin()
                 archive.add(NewGame(game, SOURCE) for game in games)
                 generated = new_games()
                 from_generated = [learner.steps_of(generated)] * learner.plan.generated_weight if generated else []
                 everything = played.followed_by(*from_generated)
                 learner.games += len(games) + len(generated)
-                numbers = learner.learn(everything, self.anchors, 1 - spent / seconds)
-                self.bulk.bulk.refresh(learner.network)
-                number += 1
-                self.log(number, time.monotonic() - began, len(everything), numbers, scores([*games, *generated]))
+                left = 1 - self.number / self.rounds if self.rounds else 1 - spent / seconds
+                numbers = learner.learn(everything, self.anchors, left)
+                self.number += 1
+                seen = time.monotonic() - began
+                self.log(self.number, seen, len(everything), numbers, scores([*games, *generated]))
                 self.save()
+        self.save_state(self.played or self.bulk.round())
+
+    def begin(self) -> None:
+        """The next round, with the weights of now and the league's members of that round."""
+        bulk = self.bulk.bulk
+        bulk.refresh(self.learner.network)
+        if self.league is not None:
+            if self.number % self.league_every == 0:
+                self.league.add(self.learner.weights(), self.number)
+            bulk.meet(self.league.opponents(self.number + 1, bulk.past_selves))
+        self.bulk.begin()
+
+    def save_state(self, played: tuple[Steps, list[GameRecord]]) -> None:
+        """All that the run goes on from, at a moment when nothing is played."""
+        state = {"number": self.number, "learner": self.learner.state(), "bulk": self.bulk.bulk.state()}
+        save_state(self.out / STATE, state, *played)
+        self.saved = time.monotonic()
+
+    def go_on(self) -> None:
+        """From the state of the folder; StateError if it is of another run."""
+        state, self.played = load_state(self.out / STATE, self.learner.device)
+        with fitting(self.out / STATE):
+            self.learner.restore(state["learner"])
+            self.bulk.bulk.restore(state["bulk"])
+        self.number = state["number"]
+        keep_rounds(self.out / "log.jsonl", self.number)
 
     def save(self) -> None:
         weights_file.save(self.learner.weights(), self.out / "weights.safetensors")
@@ -417,6 +512,10 @@ class ImprovementRun:
     workers: int = 2  # processes that play against them
     archives: tuple[Path, ...] = ()  # games that the other headsets learn from
     anchor_games: int = 5000  # how many of them
+    rounds: int = 0  # at most, over all runs in the folder; 0: any number
+    league_every: int = 0  # rounds between two past selves that become opponents; 0: none does
+    past_selves: int = 2  # of the league, met at a time
+    against_past: float = 0.25  # share of the bulk games against them
     threads: int | None = None  # that play in bulk and make examples; None: all cores
 
 
@@ -451,11 +550,20 @@ def run(given: ImprovementRun) -> None:
         at_once=given.at_once,
         cap=plan.examples.cap,
         lam=plan.lam,
+        value_lam=plan.value_lam,
         against_itself=given.against_itself,
+        past_selves=given.past_selves if given.league_every else 0,
+        against_past=given.against_past,
         seed=plan.seed,
     )
-    improver = Improver(learner, BulkThread(bulk), anchors, out)
+    league = None
+    if given.league_every:
+        league = League(out / "league", learner.network.architecture, HEADSET, plan.seed)
+    improver = Improver(learner, BulkThread(bulk), anchors, out, given.rounds, league, given.league_every)
     try:
+        if (out / STATE).exists():
+            improver.go_on()
+            print(f"going on after round {improver.number} of {out / STATE}", flush=True)
         improver.save()
         if given.population:
             with_generation(improver, given, given.population)

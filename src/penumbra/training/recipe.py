@@ -12,15 +12,21 @@
     [loss]                 # the weight of each head
     policy = 1.0
     softmax = "all"        # the policy's probabilities are over all actions, not over the "legal" ones
+    engine = 0.3           # another head, for training alone, that learns the native engine's chance to win
+    mixing = 0.3           # λ: the value learns (1 - λ) result + λ engine's chance
 
     [examples]             # how games become examples
     cap = 5000
+    engine_states = 16     # of each set, of which the engine is asked
 
     [headsets.All]         # one table for each headset, in order
     players = "all"        # "all", "top" (the top third by rating) or a list of names; by default the headset's own
     weight = 15            # how often it is trained, beside the others
     multiplicity = 4       # examples made of each step, by different draws
     stop_gradient = false  # learns from the tower without teaching it
+
+With `like = "lite"` first, the file says only what it has otherwise than another one, beside it or of those that come
+with the program.
 
 A network that goes on from given weights has their size and headsets where the recipe has no [network]; a headset that
 only the recipe has starts as a copy of `All`. Everything is checked before anything starts.
@@ -42,6 +48,7 @@ from penumbra.configs.reader import (
     Natural,
     NotNegative,
     OneOf,
+    Share,
     Unlimited,
     read,
     read_toml,
@@ -54,6 +61,7 @@ from penumbra.training.examples import ExampleSettings
 
 EVERYBODY, THE_BEST = "all", "top"
 Softmax = Literal["legal", "all"]
+EngineOf = Literal["set", "truth"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,15 @@ class LossWeights:
     soon: NotNegative = 0.2
     pieces: NotNegative = 0.1
     softmax: Softmax = "legal"  # the actions that share the policy's probability
+    engine: NotNegative = 0.0  # the head that learns the engine's chance to win; above 0 it is there
+    engine_of: EngineOf = "set"  # that chance: the mean over the states that the player holds possible, or in truth
+    mixing: Share = 0.0  # λ: of the engine's chance in what the value learns, beside the result
+    mixing_half: NotNegative = 0.0  # own steps before the last at which half of λ counts, later less; 0: always all
+    softening: Share = 0.0  # s: a result counts as ±(1 - s), so that the value learns to be less sure
+
+    @property
+    def need_engine(self) -> bool:
+        return self.engine > 0 or self.mixing > 0
 
     @property
     def need_auxiliary_heads(self) -> bool:
@@ -131,12 +148,15 @@ class Recipe:
         reads, made = self.architecture.synopsis, self.examples.synopsis
         if reads != made:
             raise ValueError(f"the network reads {reads} synopses, but the examples have {made} ones")
+        if self.loss.need_engine and not self.examples.engine_states:
+            raise ValueError("[loss] asks for the engine's chance to win; [examples] needs engine_states above 0")
 
 
 @dataclass(frozen=True)
 class _File:
     """The tables of the file."""
 
+    like: str = ""  # another recipe, which has all that is not said here
     headsets: Mapping[str, Plan] = field(default_factory=dict)
     network: Architecture | None = None
     training: Training = field(default_factory=Training)
@@ -147,7 +167,7 @@ class _File:
 def read_recipe(path_or_name: str | Path, **training: Any) -> Recipe:
     """What a TOML file says, or one that comes with the program; keywords come before its [training]."""
     path = find(path_or_name)
-    table = read_toml(path)
+    table = _whole(path, ())
     with within(path):
         if isinstance(table.get("training", {}), dict):
             table["training"] = {**table.get("training", {}), **training}
@@ -170,6 +190,29 @@ def read_recipe(path_or_name: str | Path, **training: Any) -> Recipe:
             ),
             any_size=given.network is None,
         )
+
+
+def _whole(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
+    """The tables of a file, on those of the recipe that it is like; `above` are those that are like this one."""
+    table = read_toml(path)
+    like = table.pop("like", "")
+    with within(path):
+        if path in above or not isinstance(like, str):
+            raise ConfigurationError(f"like = {like!r}: it must be the name of a recipe that is not like this one")
+        if not like:
+            return table
+        beside = path.parent / like
+        base = find(beside if beside.is_file() else like)
+    return _merged(_whole(base, (*above, path)), table)
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables into each other, key by key; where both have a key that is no table, that of `above` counts."""
+    found = {**below, **above}
+    for key in below.keys() & above.keys():
+        if isinstance(below[key], dict) and isinstance(above[key], dict):
+            found[key] = _merged(below[key], above[key])
+    return found
 
 
 def recipe_of(weights: Weights) -> Recipe:

@@ -88,6 +88,7 @@ def train(
     stop = threading.Event()
     filler: threading.Thread | None = None
     trainer = begin(recipe, device, start)
+    recipe = trainer.recipe
     checkpoint = out / "checkpoint.pt"
     if checkpoint.exists():
         trainer.load(checkpoint)
@@ -150,6 +151,16 @@ def begin(recipe: Recipe, device: str, start: Path | None) -> Trainer:
     given = weights.load(start)
     try:
         return Trainer(recipe, device, given)
+    except WeightsError as error:
+        raise WeightsError(f"{start}: {error}") from None
+
+
+def going_on(recipe: Recipe, start: Path | None) -> Recipe:
+    """The recipe for a network that begins with the weights of a file, if one is given: it reads what they read."""
+    if start is None:
+        return recipe
+    try:
+        return recipe.going_on_from(weights.load(start))
     except WeightsError as error:
         raise WeightsError(f"{start}: {error}") from None
 

@@ -73,7 +73,7 @@ def measure(network: Network, headset: str, batch: Batch, weights: LossWeights) 
     network.eval()
     planes = network_input(batch.planes).requires_grad_()
     heads = network(planes, headset)
-    loss = len(batch.target) * total(losses(heads, batch, weights.softmax), weights)  # the sum of the examples' own
+    loss = len(batch.target) * total(losses(heads, batch, weights), weights)  # the sum of the examples' own
     chosen = log_policy(heads.policy, batch.legal, weights.softmax).gather(1, batch.target[:, None])
     (by_loss,) = torch.autograd.grad(loss, planes, retain_graph=True)
     (by_action,) = torch.autograd.grad(chosen.sum(), planes)

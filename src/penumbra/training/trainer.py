@@ -55,7 +55,10 @@ class Trainer:
         torch.manual_seed(training.seed)
         self.recipe = recipe if start is None else recipe.going_on_from(start)
         self.device = torch.device(device)
-        network = Network(recipe.architecture) if start is None else beginning(self.recipe, start)
+        if start is None:
+            network = Network(recipe.architecture, engine=recipe.loss.engine > 0)
+        else:
+            network = beginning(self.recipe, start)
         self.network = network.to(self.device, memory_format=torch.channels_last)
         rank = dist.get_rank() if dist.is_initialized() else 0
         self.draws = torch.Generator(self.device).manual_seed(training.seed + 1_000 * rank)
@@ -125,7 +128,7 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=recipe.training.mixed_precision):
             heads = self.heads(batch, name, recipe.plans[name].stop_gradient)
-            parts = losses(heads, batch, recipe.loss.softmax)
+            parts = losses(heads, batch, recipe.loss)
         total(parts, recipe.loss).backward()
         if processes() > 1:
             average_gradients(self.network)
@@ -200,7 +203,10 @@ class Trainer:
 
 
 def beginning(recipe: Recipe, weights: Weights) -> Network:
-    """The network of some weights, with copies of `All` for the headsets that only the recipe has."""
+    """The network of some weights, with copies of `All` for the headsets that only the recipe has.
+
+    Heads for the engine's chance that only the recipe has begin as copies of the value's.
+    """
     if recipe.loss.need_auxiliary_heads and not weights.has_auxiliary_heads:
         raise WeightsError("has no auxiliary heads; the recipe needs them unless soon and pieces of [loss] are 0")
     tensors = dict(weights.tensors)
@@ -208,6 +214,9 @@ def beginning(recipe: Recipe, weights: Weights) -> Network:
         for name, tensor in weights.tensors.items():
             if name.startswith("headsets.All."):
                 tensors[name.replace("All", headset, 1)] = tensor
+    if recipe.loss.engine and not weights.has_engine_heads:
+        values = {name: tensor for name, tensor in tensors.items() if ".value." in name}
+        tensors |= {name.replace(".value.", ".engine.", 1): tensor for name, tensor in values.items()}
     return from_weights(Weights(recipe.architecture, tensors, weights.about))
 
 

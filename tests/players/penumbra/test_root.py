@@ -159,7 +159,7 @@ def test_a_senses_worth_costs_no_more_than_its_share_of_the_time(monkeypatch: py
         return {0: 0.5}
 
     monkeypatch.setattr(engine_sense, "worths", noted)
-    states = StateSet.from_fens(["3q2k1/8/8/8/8/8/8/3RK2R w - - 0 1", "6kq/8/8/8/8/8/8/3RK2R w - - 0 1"], True)
+    states = StateSet.from_fens(["3kr3/8/8/8/8/8/8/3RK2R w - - 0 1", "4r2k/8/8/8/8/8/8/3RK2R w - - 0 1"], True)
     particles = Infostates.concatenate([Infostates.draw(StateSet(fen, False), 8, SENSE) for fen in states.fens()])
     actions, pi, rng = np.zeros(1, np.int32), np.ones(1, np.float32), np.random.default_rng(0)
     for seconds in (None, 100.0, 0.05, 0.0):
@@ -168,8 +168,8 @@ def test_a_senses_worth_costs_no_more_than_its_share_of_the_time(monkeypatch: py
 
 
 def test_a_sense_is_worth_what_the_next_move_gains_by_it() -> None:
-    """The black queen hangs on d8 or on h8; only a look at one of them tells which capture to make."""
-    states = StateSet.from_fens(["3q2k1/8/8/8/8/8/8/3RK2R w - - 0 1", "6kq/8/8/8/8/8/8/3RK2R w - - 0 1"], True)
+    """The black king stands on d8 or on h8; only a look tells which rook takes it, before ours is taken."""
+    states = StateSet.from_fens(["3kr3/8/8/8/8/8/8/3RK2R w - - 0 1", "4r2k/8/8/8/8/8/8/3RK2R w - - 0 1"], True)
     worth = worths(states, np.array([0.5, 0.5]))
     d7, g7, b2 = (parse_square(name) for name in ("d7", "g7", "b2"))
     assert worth[d7] == worth[g7] == max(worth.values())  # each shows one of the two squares

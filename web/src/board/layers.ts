@@ -164,7 +164,7 @@ export interface Arrow {
   from: Square;
   to: Square;
   strength: number; // 0 to 1
-  kind: "policy" | "played";
+  kind: "policy" | "played" | "better";
 }
 
 /** Moves as arrows, the likelier the thicker. */

@@ -7,7 +7,7 @@ import type { Overlay } from "./boards";
 
 const BEST = 8;
 
-export function thoughtView(thought: Thought | Analysis): HTMLElement {
+export function thoughtView(thought: Thought | Analysis, about: About | null = null): HTMLElement {
   const rows = thought.actions
     .slice(0, BEST)
     .map(({ action, policy, visits, value }) =>
@@ -33,25 +33,45 @@ export function thoughtView(thought: Thought | Analysis): HTMLElement {
       thought.value === null ? "" : `chance to win ${percent(thought.value)}; `,
       `${count(thought.states, "state")}, ${particles}${count(thought.nodes, "node")}, ${thought.seconds.toFixed(2)} s`,
     ),
-    ...healthView(thought),
+    fewView(thought),
     make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
+    drawer(thought, about),
   );
 }
 
-/** How the belief stood, with a warning in words where a search had too little of it. */
-function healthView({ health, reason }: Thought): HTMLElement[] {
-  if (!health) return [];
-  if (!health.particles) return [make("p", { class: "facts health" }, "Belief: not used")];
+/** A warning in words where a search had too little of a belief. */
+function fewView({ health, reason }: Thought): HTMLElement | null {
+  if (!health?.particles || !health.few || reason !== "search") return null;
+  const found = `this search stood on only ${count(health.particles, "particle")}, so its values are rough.`;
+  return make("p", { class: "warning" }, make("strong", {}, "Warning: "), found);
+}
+
+/** How the belief stood. */
+function healthView({ health }: Thought): HTMLElement | null {
+  if (!health) return null;
+  if (!health.particles) return make("p", { class: "facts health" }, "Belief: not used");
   const facts = [
     `${count(health.particles, "particle")} from ${health.ancestors.toLocaleString("en")} a turn ago`,
     count(health.singletons, "singleton"),
     health.rejections !== null && `${health.rejections.toFixed(1)} rejections each`,
     health.seconds !== null && `refilled in ${health.seconds.toFixed(2)} s`,
   ].filter(Boolean);
-  const line = make("p", { class: "facts health" }, `Belief: ${facts.join(", ")}`);
-  if (!health.few || reason !== "search") return [line];
-  const found = `this search stood on only ${count(health.particles, "particle")}, so its values are rough.`;
-  return [line, make("p", { class: "warning" }, make("strong", {}, "Warning: "), found)];
+  return make("p", { class: "facts health" }, `Belief: ${facts.join(", ")}`);
+}
+
+let drawerOpen = false; // as it was left
+
+/** What only those want to see who wonder how it came about: the health of the belief, and the planes. */
+function drawer(thought: Thought | Analysis, about: About | null): HTMLElement | null {
+  const health = healthView(thought);
+  const planes = about && "planes" in thought && thought.planes ? planesView(thought.planes, about) : null;
+  if (!health && !planes) return null;
+  const words = planes ? "Health of the belief, and the 104 planes" : "Health of the belief";
+  const details = make("details", { class: "drawer", open: drawerOpen }, make("summary", {}, words), health, planes);
+  details.addEventListener("toggle", () => {
+    drawerOpen = details.open;
+  });
+  return details;
 }
 
 export function overlayChoice(chosen: Overlay, onChange: (overlay: Overlay) => void): HTMLElement {
@@ -68,7 +88,7 @@ export function overlayChoice(chosen: Overlay, onChange: (overlay: Overlay) => v
 }
 
 /** The planes of the synopsis, each 8×8, own side at the bottom. */
-export function planesView(planes: string[], about: About): HTMLElement {
+function planesView(planes: string[], about: About): HTMLElement {
   const figures = planes.map((hex, number) => {
     const canvas = make("canvas", { width: 8, height: 8, role: "img", "aria-label": about.planes[number]?.name ?? "" });
     const context = canvas.getContext("2d")!;
@@ -86,10 +106,5 @@ export function planesView(planes: string[], about: About): HTMLElement {
       make("figcaption", {}, `${number} ${plane?.name ?? ""}`),
     );
   });
-  return make(
-    "details",
-    { class: "planes" },
-    make("summary", {}, "The 104 planes of the synopsis"),
-    make("div", { class: "plane-grid" }, ...figures),
-  );
+  return make("div", { class: "plane-grid" }, ...figures);
 }

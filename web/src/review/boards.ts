@@ -10,10 +10,12 @@ import { count, percent } from "../words";
 import type { GameModel } from "./game_model";
 
 type View = "truth" | Color;
+export type Shown = View | "all";
 export type Overlay = "policy" | "belief" | "knowledge";
 
 const VIEWS: View[] = ["truth", "white", "black"];
 const TITLES: Record<View, string> = { truth: "Truth", white: "White's view", black: "Black's view" };
+const NARROW = "(max-width: 56rem)"; // where three boards have no room
 const ARROWS = 5;
 const SETTLED = 120; // milliseconds after which cells are described anew: not while a scrubber is moved
 
@@ -21,23 +23,29 @@ export class Boards {
   readonly element = make("div", { class: "boards" });
   overlay: Overlay = "policy";
   private style: Style = "ghosts";
-  private flipped = false;
   private readonly boards = new Map<View, Board>();
   private readonly captions = new Map<View, HTMLElement>();
   private describing = 0;
   private shown: { game: GameModel; position: number; animated: boolean } | null = null;
 
-  constructor() {
-    const pickView = choice<View>(
+  /** `shown` is the view to begin with; `flipped` has Black at the bottom; `viewed` hears of another view. */
+  constructor(
+    shown: Shown,
+    private flipped = false,
+    viewed: (view: Shown) => void = () => undefined,
+  ) {
+    const first = shown === "all" && matchMedia(NARROW).matches ? "truth" : shown;
+    const pickView = choice<Shown>(
       "Board shown",
-      VIEWS.map((view) => [view, TITLES[view]]),
-      "truth",
+      [...VIEWS.map((view): [Shown, string] => [view, TITLES[view]]), ["all", "All three"]],
+      first,
       (view) => {
         this.element.dataset["view"] = view;
+        viewed(view);
       },
     );
     pickView.classList.add("view-choice");
-    this.element.dataset["view"] = "truth";
+    this.element.dataset["view"] = first;
     this.element.append(pickView);
     for (const view of VIEWS) {
       const caption = make("small", { class: "states" });
@@ -122,7 +130,7 @@ export class Boards {
       game.analyses.get(position) ?? game.steps[position]?.thought ?? undefined;
     if (thought && game.actor(position) === view) return this.thoughtContent(game, position, view, thought);
     const belief = view === "truth" ? NO_BELIEF : this.possible(game, position, view);
-    return { belief, arrows: [] };
+    return { belief, arrows: view === "truth" ? better(game, position) : [] };
   }
 
   private possible(game: GameModel, position: number, color: Color): Belief {
@@ -164,6 +172,14 @@ export class Boards {
   }
 }
 
+/** The move that would have been better than the last, where a verdict says so. */
+function better(game: GameModel, position: number): Arrow[] {
+  const move = game.verdict(position)?.better;
+  return !move || move === "pass"
+    ? []
+    : [{ from: move.slice(0, 2), to: move.slice(2, 4), strength: 0.6, kind: "better" }];
+}
+
 /** Searches count visits; without a search there is only the policy. */
 function weight(action: { visits: number | null; policy: number | null }): number {
   return action.visits || action.policy || 0;
@@ -192,8 +208,7 @@ function marks(step: Step | undefined): { last?: Square[]; capture?: Square[] } 
 }
 
 function statesText(game: GameModel, position: number, color: Color): string {
-  if (position === 0) return "1 position possible";
   const set = game.sets[position]![color];
-  if (!set) return game.sets[position]!.white || game.sets[position]!.black ? "1 position possible" : "";
+  if (!set) return "";
   return set.complete ? `${count(set.states, "position")} possible` : `more than ${count(set.states, "position")}`;
 }

@@ -1,23 +1,34 @@
 // A game under review. Position i is the moment before step i: step i - 1 is the last that happened, step i the next.
 
-import type { Analysis, ReviewHeader, StateSet, Step } from "../protocol";
-import { type Color, type Pieces, type Square, kindName, opponent, piecesOfFen } from "../squares";
-import { moveText } from "../words";
+import type { Analysis, ReviewHeader, Shares, StateSet, Step, Verdict } from "../protocol";
+import { type Color, type Pieces, type Square, kindName, opponent, piecesOfColor, piecesOfFen } from "../squares";
+import { moveText, percent } from "../words";
 
 export type Sets = Record<Color, StateSet | null>;
 
 const SURPRISE = 5; // bits: one state in 32 agreed
 const BLUNDER = 0.15; // of the chance to win
 
+/** A move that cost its player something, at the position after it. */
+export interface Mistake {
+  position: number;
+  color: Color;
+  cost: number; // of the states, or of the chance to win
+  text: string;
+}
+
 export type Landmark = "capture" | "surprise" | "blunder";
 
 export class GameModel {
   readonly steps: Step[] = [];
-  readonly sets: Sets[] = [{ white: null, black: null }]; // at each position
+  readonly sets: Sets[]; // at each position
   private readonly boards: Pieces[] = []; // at each position, once it was looked at
   readonly analyses = new Map<number, Analysis>(); // of the decision at each position
 
-  constructor(readonly header: Omit<ReviewHeader, "steps">) {}
+  constructor(readonly header: Omit<ReviewHeader, "steps">) {
+    const start = piecesOfFen(header.start);
+    this.sets = [{ white: whole(start, "white"), black: whole(start, "black") }];
+  }
 
   add(step: Step): void {
     this.steps.push(step);
@@ -73,17 +84,68 @@ export class GameModel {
     this.steps.forEach((step, i) => {
       if (kind === "capture" && step.type === "moved" && step.capture) found.push(i + 1);
       if (kind === "surprise" && (step.sets[step.color]?.bits ?? 0) >= SURPRISE) found.push(i + 1);
-      if (kind === "blunder" && step.type === "moved" && this.loss(i) >= BLUNDER) found.push(i);
     });
-    return found;
+    return kind === "blunder" ? this.blunders() : found;
   }
 
-  /** How much of its chance to win a player lost from its decision at a position to its next one. */
-  private loss(position: number): number {
-    const before = this.analyses.get(position)?.value;
-    const after = this.analyses.get(position + 3)?.value;
-    return before == null || after == null ? 0 : before - after;
+  /** The verdict on the move that led to a position. */
+  verdict(position: number): Verdict | null {
+    const step = this.steps[position - 1];
+    return (step?.type === "moved" && step.verdict) || null;
   }
+
+  /** What moves cost by the rules alone, and what they cost of the chance to win where that was analysed; worst first. */
+  mistakes(): Mistake[] {
+    const found: Mistake[] = [];
+    this.steps.forEach((step, i) => {
+      if (step.type !== "moved") return;
+      const lost = this.loss(i);
+      const analysed = lost >= BLUNDER ? this.lossText(i, lost) : "";
+      const told = step.verdict && (step.verdict.cost > 0 || step.verdict.true) ? step.verdict : null;
+      if (!told && !analysed) return;
+      const text = [told?.text, analysed].filter(Boolean).join(" ");
+      found.push({ position: i + 1, color: step.color, cost: Math.max(told?.cost ?? 0, analysed ? lost : 0), text });
+    });
+    return found.sort((a, b) => b.cost - a.cost);
+  }
+
+  /** Positions after moves that cost much, or that left the king to be taken in the game. */
+  private blunders(): number[] {
+    const grave = ({ position, cost }: Mistake) => cost >= BLUNDER || this.verdict(position)?.true;
+    return this.mistakes()
+      .filter(grave)
+      .map(({ position }) => position)
+      .sort((a, b) => a - b);
+  }
+
+  /** How much of its chance to win a player lost by its move at a position: by its next decision, or by the end. */
+  private loss(position: number): number {
+    const analysis = this.analyses.get(position);
+    const before = analysis?.value;
+    const after = this.analyses.get(position + 3)?.value ?? this.outcome(position);
+    const fallen = before == null || after == null ? 0 : before - after;
+    return Math.max(fallen, analysis?.cost ?? 0);
+  }
+
+  /** 0 or 1 where the game is decided before the player of this step decides again. */
+  private outcome(position: number): number | null {
+    const { result } = this.header;
+    if (!result?.winner || this.end > position + 3 || this.end <= position) return null;
+    return result.winner === this.steps[position]!.color ? 1 : 0;
+  }
+
+  private lossText(position: number, lost: number): string {
+    const analysis = this.analyses.get(position)!;
+    const rather = analysis.chosen === analysis.played ? "" : `; Penumbra would have chosen ${analysis.chosen}`;
+    return `The chance to win fell by ${percent(lost)}${rather}.`;
+  }
+}
+
+/** Where there is nothing that is not known. */
+function whole(pieces: Pieces, color: Color): StateSet {
+  const others = Object.entries(piecesOfColor(pieces, opponent(color)));
+  const shares: Shares = Object.fromEntries(others.map(([square, piece]) => [square, { [piece.toUpperCase()]: 1 }]));
+  return { states: 1, complete: true, bits: 0, pieces: shares };
 }
 
 export function stepText(step: Step): string {

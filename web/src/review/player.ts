@@ -40,11 +40,16 @@ export class Scrubber {
     this.play = button("Play", "▶", () => this.toggle());
     this.speed.setAttribute("aria-label", "Speed");
     this.range.addEventListener("input", () => this.go(Number(this.range.value)));
+    const far = (element: HTMLElement) => {
+      element.classList.add("far");
+      return element;
+    };
     const jumps = LANDMARKS.map(([kind, name]) =>
       make(
         "button",
         { type: "button", class: "quiet", onclick: () => this.jump(kind), title: `To the next ${name}` },
-        `Next ${name}`,
+        make("span", {}, "Next "),
+        name,
       ),
     );
     this.element = make(
@@ -53,11 +58,11 @@ export class Scrubber {
       make(
         "div",
         { class: "transport" },
-        button("To the start", "|◀", () => this.go(0)),
+        far(button("To the start", "|◀", () => this.go(0))),
         button("Back", "◀", () => this.step(-1)),
         this.play,
         button("Forward", "▶", () => this.step(1)),
-        button("To the end", "▶|", () => this.go(game.end)),
+        far(button("To the end", "▶|", () => this.go(game.end))),
         this.speed,
       ),
       this.range,
@@ -125,7 +130,7 @@ export class Scrubber {
   private readonly key = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === " " && !isTyping(event)) this.toggle();
-    else if (event.target === this.range || isTyping(event)) return;
+    else if (event.target === this.range || /^(INPUT|SELECT|TEXTAREA)$/.test((event.target as Element).tagName)) return;
     else if (event.key === "ArrowRight") this.step(1);
     else if (event.key === "ArrowLeft") this.step(-1);
     else if (event.key === "Home") this.go(0);

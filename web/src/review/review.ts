@@ -1,19 +1,32 @@
 // A game under review: boards, scrubber, curves, the list of steps, Penumbra's analysis, and ways to share.
 
 import { say } from "../announce";
-import { download, make, select } from "../elements";
+import { choice, download, make, select } from "../elements";
 import type { Page } from "../page";
 import type { About, Analysis, ReviewHeader, Step } from "../protocol";
 import { Refused, postForLines } from "../server";
-import { resultLine } from "../words";
-import { overlayChoice, planesView, thoughtView } from "./analysis_panel";
-import { Boards } from "./boards";
+import { percent, resultLine } from "../words";
+import { overlayChoice, thoughtView } from "./analysis_panel";
+import { Boards, type Shown } from "./boards";
 import { Curves } from "./curves";
 import { GameModel, stepSentence, stepText } from "./game_model";
 import { boardPicture } from "./picture";
 import { Scrubber } from "./player";
+import "./review.css";
 
 const SETTLED = 150; // milliseconds
+const PERSON = "Person"; // as the server calls whoever plays here
+const MOST_MISTAKES = 30;
+const VIEW = "penumbra.review.view"; // where the view that was chosen last is kept
+
+type Tab = "moves" | "engine" | "curves" | "mistakes" | "share";
+const TABS: [Tab, string][] = [
+  ["moves", "Moves"],
+  ["engine", "Engine"],
+  ["curves", "Curves"],
+  ["mistakes", "Mistakes"],
+  ["share", "More"],
+];
 
 export interface ReviewSource {
   header: ReviewHeader;
@@ -29,14 +42,16 @@ export function reviewGame(source: ReviewSource, about: About | null): Page {
 }
 
 class ReviewPage implements Page {
-  readonly element = make("div", { class: "review" });
+  readonly element = make("div", { class: "study", "data-tab-shown": "moves" });
   private readonly game: GameModel;
-  private readonly boards = new Boards();
+  private readonly boards: Boards;
   private readonly curves: Curves;
   private readonly scrubber: Scrubber;
   private readonly sentence = make("p", { class: "sentence", role: "status" });
   private readonly list = make("ol", { class: "steps", "aria-label": "Steps", tabindex: "0" });
   private readonly progress = make("p", { class: "progress" });
+  private readonly judged = make("p", { class: "judged" });
+  private readonly mistakes = make("ol", { class: "mistakes", "aria-label": "Mistakes, the worst first" });
   private readonly thought = make("div", { class: "thought-holder" });
   private readonly seconds = select(
     [
@@ -47,6 +62,7 @@ class ReviewPage implements Page {
     "1",
   );
   private readonly fault = make("p", { class: "fault", role: "alert" });
+  private readonly thinking = make("p", { class: "progress", role: "status" });
   private readonly abort = new AbortController();
   private entries: HTMLElement[] = [];
   private current: HTMLElement | null = null; // of the steps listed
@@ -59,6 +75,10 @@ class ReviewPage implements Page {
     private readonly about: About | null,
   ) {
     this.game = new GameModel(source.header);
+    const { white, black } = source.header;
+    const kept = localStorage.getItem(VIEW) as Shown | null;
+    this.boards = new Boards(kept ?? "truth", black === PERSON && white !== PERSON, (view) => this.viewed(view));
+    this.viewed(this.boards.element.dataset["view"] as Shown);
     this.curves = new Curves((position) => this.scrubber.go(position));
     this.scrubber = new Scrubber(
       this.game,
@@ -88,13 +108,29 @@ class ReviewPage implements Page {
         make("h1", {}, `${header.white} v ${header.black}`),
         make("p", {}, resultLine(header.result)),
       ),
-      this.boards.element,
-      this.sentence,
-      this.scrubber.element,
-      this.curves.element,
-      make("div", { class: "columns" }, this.stepsPanel(), this.analysisPanel(), this.sharePanel()),
+      make("div", { class: "stage" }, this.boards.element, this.scrubber.element),
+      make("div", { class: "told" }, this.sentence, this.judged, this.tabs(), this.stepsPanel(), this.curvesPanel()),
+      make("div", { class: "panel" }, this.analysisPanel(), this.mistakesPanel(), this.sharePanel()),
     );
     this.scrubber.grow(header.steps);
+  }
+
+  private tabs(): HTMLElement {
+    const tabs = choice<Tab>("Panel", TABS, "moves", (tab) => {
+      this.element.dataset["tabShown"] = tab;
+      this.redrawSoon();
+    });
+    tabs.classList.add("tabs");
+    return tabs;
+  }
+
+  private viewed(view: Shown): void {
+    this.element.dataset["shown"] = view;
+    try {
+      localStorage.setItem(VIEW, view);
+    } catch {
+      // the next review begins with the usual view
+    }
   }
 
   private stepsPanel(): HTMLElement {
@@ -102,16 +138,36 @@ class ReviewPage implements Page {
       const entry = (event.target as HTMLElement).closest<HTMLElement>("[data-position]");
       if (entry) this.scrubber.go(Number(entry.dataset["position"]));
     });
-    return make("section", { class: "card" }, make("h2", {}, "Steps"), this.list, this.progress);
-  }
-
-  private analysisPanel(): HTMLElement | null {
-    if (!this.about || !this.source.file) return null;
-    this.seconds.setAttribute("aria-label", "Time for each step");
     return make(
       "section",
-      { class: "card analysis" },
-      make("h2", {}, "What Penumbra thinks"),
+      { class: "card steps-panel", "data-tab": "moves" },
+      make("h2", {}, "Steps"),
+      this.list,
+      this.progress,
+    );
+  }
+
+  private curvesPanel(): HTMLElement {
+    return make("section", { "data-tab": "curves", "aria-label": "Curves" }, this.curves.element);
+  }
+
+  private mistakesPanel(): HTMLElement {
+    this.mistakes.addEventListener("click", (event) => {
+      const entry = (event.target as HTMLElement).closest<HTMLElement>("[data-position]");
+      if (entry) this.scrubber.go(Number(entry.dataset["position"]));
+    });
+    return make("section", { class: "card", "data-tab": "mistakes" }, make("h2", {}, "Mistakes"), this.mistakes);
+  }
+
+  private analysisPanel(): HTMLElement {
+    const panel = make("section", { class: "card analysis", "data-tab": "engine" });
+    panel.append(make("h2", {}, "What Penumbra thinks"));
+    if (!this.about || !this.source.file) {
+      panel.append(make("p", {}, "An analysis needs a server: penumbra serve."), this.thought);
+      return panel;
+    }
+    this.seconds.setAttribute("aria-label", "Time for each step");
+    panel.append(
       make(
         "div",
         { class: "actions" },
@@ -123,9 +179,11 @@ class ReviewPage implements Page {
         this.boards.overlay = overlay;
         this.boards.redraw();
       }),
+      this.thinking,
       this.fault,
       this.thought,
     );
+    return panel;
   }
 
   private sharePanel(): HTMLElement {
@@ -133,7 +191,7 @@ class ReviewPage implements Page {
     const button = (text: string, act: () => void) => make("button", { type: "button", onclick: act }, text);
     return make(
       "section",
-      { class: "card share" },
+      { class: "card share", "data-tab": "share" },
       make("h2", {}, "Look and share"),
       this.boards.controls(),
       make(
@@ -193,7 +251,19 @@ class ReviewPage implements Page {
       if (this.destroyed) return;
       this.curves.draw(this.game, Math.max(this.source.header.steps, this.game.end));
       this.curves.mark(this.game, this.scrubber.position);
+      this.drawMistakes();
     });
+  }
+
+  private drawMistakes(): void {
+    const entries = this.game.mistakes().map(({ position, color, cost, text }) => {
+      const { turn } = this.game.steps[position - 1]!;
+      const words = make("span", {}, make("strong", {}, `${turn}. ${color === "white" ? "White" : "Black"} `), text);
+      const button = make("button", { type: "button", "data-position": position }, percent(cost), words);
+      return make("li", { class: color }, button);
+    });
+    const none = "None by the rules alone. Let Penumbra analyse the whole game to find more.";
+    this.mistakes.replaceChildren(...(entries.length ? entries.slice(0, MOST_MISTAKES) : [make("li", {}, none)]));
   }
 
   // -- showing
@@ -203,6 +273,9 @@ class ReviewPage implements Page {
     this.boards.show(this.game, position, animated);
     this.curves.mark(this.game, position);
     this.sentence.textContent = last ? stepSentence(last, this.game.pieces(position - 1)) : "The game begins.";
+    const verdict = this.game.verdict(position);
+    this.judged.textContent = verdict?.text ?? "";
+    this.judged.classList.toggle("true", verdict?.true ?? false);
     this.current?.removeAttribute("aria-current");
     this.current = this.entries[position - 1] ?? null;
     this.current?.setAttribute("aria-current", "step");
@@ -213,24 +286,25 @@ class ReviewPage implements Page {
 
   /** What need not keep pace with the scrubber. */
   private settle(position: number): void {
-    if (this.current) this.list.scrollTop = this.current.offsetTop - this.list.clientHeight / 2;
+    if (this.current) {
+      const [list, entry] = [this.list.getBoundingClientRect(), this.current.getBoundingClientRect()];
+      this.list.scrollTop += entry.top - list.top - (list.height - entry.height) / 2;
+    }
     if (this.source.link) history.replaceState(null, "", `${this.source.link}/${position}`);
   }
 
   private showThought(position: number): void {
     const thought = this.game.analyses.get(position) ?? this.game.steps[position]?.thought;
-    const parts: Node[] = thought ? [thoughtView(thought)] : [];
-    const planes = this.game.analyses.get(position)?.planes;
-    if (planes && this.about) parts.push(planesView(planes, this.about));
-    this.thought.replaceChildren(...parts);
+    this.thought.replaceChildren(...(thought ? [thoughtView(thought, this.about)] : []));
   }
 
   // -- analysing
 
   private async analyse(whole: boolean): Promise<void> {
     const decision = this.game.decision(this.scrubber.position);
-    this.fault.textContent = whole || decision ? "Thinking…" : "The game is over here: go back a step.";
+    this.fault.textContent = whole || decision ? "" : "The game is over here: go back a step.";
     if (!whole && !decision) return;
+    this.thinking.textContent = "Thinking…";
     const which = whole ? {} : { turn: decision!.turn, player: decision!.player };
     const wish = {
       game: JSON.parse(this.source.file!) as object,
@@ -240,15 +314,15 @@ class ReviewPage implements Page {
     try {
       for await (const analysis of postForLines<Analysis>("/api/analyse", JSON.stringify(wish), this.abort.signal)) {
         const position = this.game.addAnalysis(analysis);
-        if (whole) this.fault.textContent = `Thinking… ${this.game.analyses.size} of ${this.game.end} steps`;
+        if (whole) this.thinking.textContent = `Thinking… ${this.game.analyses.size} of ${this.game.end} steps`;
         if (position === this.scrubber.position) this.scrubber.go(position);
         this.redrawSoon();
       }
-      this.fault.textContent = "";
       say("The analysis is done.");
     } catch (error) {
       if (!this.destroyed) this.fault.textContent = error instanceof Refused ? error.message : String(error);
     }
+    this.thinking.textContent = "";
   }
 
   // -- sharing

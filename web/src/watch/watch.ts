@@ -34,7 +34,7 @@ export function watchGame(id: string): Page {
 
 class WatchPage implements Page {
   readonly element = make("div", { class: "review watch" }, make("p", { class: "loading" }, "Connecting…"));
-  private readonly boards = new Boards();
+  private readonly boards = new Boards("all");
   private readonly curves = new Curves(() => undefined);
   private readonly sentence = make("p", { class: "sentence", role: "status" });
   private readonly lost = warning("The connection to the server is lost. Trying to come back…");

@@ -13,10 +13,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from penumbra.commands.terminal.board import plain_board, rich_board
+from penumbra.commands.terminal.board import rich_board
 from penumbra.core import START_FEN, GameRecord
 from penumbra.rbc.actions import code_to_action, code_to_uci, sense_window, square_name, view, view_code
 from penumbra.rbc.observations import Moved, Sensed
+from penumbra.rbc.text_board import plain_board
 from penumbra.rbc.tracker import Follower
 from penumbra.rbc.walk import Step, walk
 

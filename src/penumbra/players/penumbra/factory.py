@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from penumbra.dsmcp.domain import Evaluator
 from penumbra.network.heuristic_evaluator import HeuristicEvaluator
 from penumbra.network.loading import network_evaluator, network_headsets
 from penumbra.network.weights import WeightsError
-from penumbra.players.penumbra.configuration import Configuration, headset
+from penumbra.players.penumbra.configuration import Configuration, from_table, headset, to_table
 from penumbra.players.penumbra.opponent_model import OpponentModel
 from penumbra.players.penumbra.player import STATE_CAP, PenumbraPlayer
 from penumbra.players.penumbra.presets import DEFAULT, PRESETS
@@ -20,24 +22,50 @@ from penumbra.players.penumbra.presets import DEFAULT, PRESETS
 log = logging.getLogger(__name__)
 
 
-def make_penumbra(configuration: Configuration) -> PenumbraPlayer:
-    """Penumbra as configured. Its evaluator is made when a game starts and the opponent's name is known."""
+class Penumbra(PenumbraPlayer):
+    """Our player, as a configuration says. Its evaluator is made when a game starts and the opponent's name is known.
 
-    def evaluators() -> tuple[Evaluator, Evaluator]:
-        return make_evaluators(configuration, player.opponent_name)
+    >>> play_game(Penumbra(nodes=400, seed=1), "trout").winner
+    True
+    """
 
-    player = PenumbraPlayer(
-        evaluators,
-        fitted(configuration.dsmcp(), configuration),
-        configuration.root_settings(),
-        name="Penumbra" + ("" if configuration.preset == DEFAULT else configuration.preset.capitalize()),
-        seconds=configuration.seconds,
-        nodes=configuration.nodes,
-        ponder=configuration.ponder and configuration.nodes is None,  # a node budget is there to repeat games
-        cap=configuration.cap or STATE_CAP,
-        record=configuration.record is not None,
-    )
-    return player
+    def __init__(
+        self,
+        configuration: Configuration | None = None,
+        *,
+        evaluator: Evaluator | None = None,
+        wrap: Callable[[Evaluator], Evaluator] = lambda evaluator: evaluator,
+        **changes: Any,
+    ) -> None:
+        """`changes` are keys of `Configuration`, such as `nodes=400`, `seconds=2.0`, `preset="tree"`, `weights="full"`
+        or `seed=1`; ValueError if one is unknown or wrong. An `evaluator` takes the place of the configuration's, which
+        are otherwise passed through `wrap` when they are made."""
+        given = configuration or Configuration()
+        self.configuration = from_table({**to_table(given), **changes}) if changes else given
+        configuration = self.configuration
+        super().__init__(
+            evaluator or (lambda: make_evaluators(configuration, self.opponent_name, wrap)),
+            fitted(configuration.dsmcp(), configuration),
+            configuration.root_settings(),
+            name="Penumbra" + ("" if configuration.preset == DEFAULT else configuration.preset.capitalize()),
+            seconds=configuration.seconds,
+            nodes=configuration.nodes,
+            ponder=configuration.ponder and configuration.nodes is None,  # a node budget is there to repeat games
+            cap=configuration.cap or STATE_CAP,
+            record=configuration.record is not None,
+        )
+
+    def think_for(self, seconds: float | None, nodes: int | None) -> None:
+        """From now on each step is thought about for so many seconds, or nodes, as if configured so from the start."""
+        self.configuration = replace(self.configuration, seconds=seconds, nodes=nodes)
+        self.settings = fitted(self.configuration.dsmcp(), self.configuration)
+        self.agent.settings = self.agent.belief.settings = self.settings
+        self.nodes, self.time.step_seconds, self._timed = nodes, seconds, seconds is not None
+
+
+def make_penumbra(configuration: Configuration) -> Penumbra:
+    """Penumbra as configured."""
+    return Penumbra(configuration)
 
 
 def fitted(settings: Settings, configuration: Configuration) -> Settings:
@@ -55,18 +83,23 @@ def fitted(settings: Settings, configuration: Configuration) -> Settings:
     return settings.replace(**sizes)
 
 
-def make_evaluators(configuration: Configuration, opponent_name: str) -> tuple[Evaluator, Evaluator]:
+def make_evaluators(
+    configuration: Configuration,
+    opponent_name: str,
+    wrap: Callable[[Evaluator], Evaluator] = lambda evaluator: evaluator,
+) -> tuple[Evaluator, Evaluator]:
     """For playouts and for the belief: π and ν, and τ̂ of the headset, or headsets, that stand for this opponent.
 
-    The heuristic has one policy for everybody.
+    The heuristic has one policy for everybody. Each evaluator is passed through `wrap`.
     """
     if configuration.evaluator == "heuristic":
-        return HeuristicEvaluator(), HeuristicEvaluator()
+        return wrap(HeuristicEvaluator()), wrap(HeuristicEvaluator())
     preset = PRESETS[configuration.preset]
 
     def evaluator(opponent: str) -> Evaluator:
         value = configuration.value or preset.value
-        return network_evaluator(configuration.weights, configuration.device, opponent, configuration.policies(), value)
+        policies = configuration.policies()
+        return wrap(network_evaluator(configuration.weights, configuration.device, opponent, policies, value))
 
     headsets = network_headsets(configuration.weights, configuration.device)
     known = headset(configuration.recognize_as, opponent_name, headsets)

@@ -73,6 +73,9 @@ class PenumbraPlayer(Player):
         self.cap = cap
         self.record = record
         self.track_all = False  # hold as many states as the cap allows, however long that takes
+        self.strict = (
+            False  # raise what contradicts a set that is whole, and stay as before it, instead of surviving it
+        )
         self.opponent_name = ""
         self.color = True
         self.time = TimeControl(seconds)
@@ -88,6 +91,8 @@ class PenumbraPlayer(Player):
         self._first = True
         self._over = False
         self._turn = 0
+        self._rebuilt = False  # whether the set was made anew from what is known, after it had lost the truth
+        self._recognised = 0  # the turn in which the opponent's move was looked at last
         self._last_move = Moved(0, 0, None)
         self._judgement = RootJudgement(self.root_settings)
 
@@ -106,9 +111,27 @@ class PenumbraPlayer(Player):
     def meet(self, opponent_name: str) -> None:
         self.opponent_name = opponent_name
 
+    @property
+    def turn(self) -> int:
+        """Of this player, from 1; 0 before its first."""
+        return self._turn
+
+    @property
+    def whole(self) -> bool:
+        """Whether the set holds every position that the observations allow."""
+        return self.situation.states.complete and not self._rebuilt
+
+    @property
+    def over(self) -> bool:
+        """Whether the game has ended, as far as this player can tell."""
+        return self._over
+
     def start(self, color: bool, fen: str = START_FEN) -> None:
+        self.start_at(color, *rbc.start(color, fen))
+
+    def start_at(self, color: bool, situation: Situation, particles: Infostates) -> None:
+        """A game, or what is left of one, starts here, with what the opponent is believed to know."""
         self.close()
-        situation, particles = rbc.start(color, fen)
         self._judgement = RootJudgement(self.root_settings)
         playouts, belief = self._make_evaluators()
         self._agent = Agent(
@@ -123,7 +146,7 @@ class PenumbraPlayer(Player):
         self._trail = Trail(self.settings.ell)
         self.time.start()
         self.color = color
-        self._first, self._over, self._turn = True, False, 0
+        self._first, self._over, self._rebuilt, self._turn, self._recognised = True, False, False, 0, 0
         self.decisions, self.turns, self.recorded, self.recoveries, self.faults = [], [], [], [], []
         self.gone = None
 
@@ -133,17 +156,19 @@ class PenumbraPlayer(Player):
 
     def opponent_moved(self, capture: int | None) -> None:
         self.time.turn_begins()
-        if capture is not None:
-            self._judgement.repetition.asked.clear()
         self._turn += 1
         first, self._first = self._first, False
         if first and self.situation.ours:
             return
         if self._over:
             self._not_over()
-        if self.situation.kind != MOVE:  # the opponent's sense, which tells nothing
-            self.agent.observe(rbc.opponent_sensed(self.situation))
-        self._observe(OpponentMoved(capture), None)
+        try:
+            self._observe(OpponentMoved(capture), None)
+        except ValueError:
+            self._turn, self._first = self._turn - 1, first
+            raise
+        if capture is not None:
+            self._judgement.repetition.asked.clear()
 
     def choose_sense(self) -> int:
         return self._choose([int(square) for square in INNER_SQUARES])
@@ -157,9 +182,10 @@ class PenumbraPlayer(Player):
         return self._choose(actions)
 
     def moved(self, requested: int, taken: int, capture: int | None) -> None:
-        self._last_move = Moved(requested, taken, capture)
+        move = Moved(requested, taken, capture)
+        self._observe(move, code_to_action(requested))
+        self._last_move = move
         self._judgement.repetition.moved(code_to_action(requested), capture is not None)
-        self._observe(self._last_move, code_to_action(requested))
         if self.ponder and not self._over and not self.time.haste():  # in haste nobody asks for a belief
             self.agent.observe(rbc.opponent_sensed(self.situation))
             self.agent.ponder()
@@ -177,7 +203,8 @@ class PenumbraPlayer(Player):
 
     def recognise(self) -> None:
         """Before a move: what our sense has told of the opponent's move says which headset it plays like."""
-        if self.model is not None:
+        if self.model is not None and self._recognised < self._turn:
+            self._recognised = self._turn
             self.agent.stop_pondering()
             self.model.learn(self.agent.belief)
 
@@ -198,11 +225,7 @@ class PenumbraPlayer(Player):
             self.decisions.append(decision)
             self.turns.append(self._turn)
             if self.record:
-                particles = self.agent.belief.current.particles
-                told = decision_to_json(decision, self.situation, particles, self._turn, self.color)
-                if self.model is not None:
-                    told["opponent"] = self.model.shares()
-                self.recorded.append(told)
+                self.recorded.append(self.described(decision))
             if self.situation.kind == SENSE or decision.action in actions:
                 return decision.action
             log.error("turn %d: action %d is not listed", self._turn, decision.action)
@@ -240,14 +263,24 @@ class PenumbraPlayer(Player):
         expected = 2 * self.nodes / self.agent.speed if self.agent.speed else 0.0
         return (most if expected > most else None), self.nodes
 
+    def described(self, decision: Decision) -> dict[str, Any]:
+        """The decision just taken, as `recording` writes it."""
+        told = decision_to_json(decision, self.situation, self.agent.belief.current.particles, self._turn, self.color)
+        if self.model is not None:
+            told["opponent"] = self.model.shares()
+        return told
+
     # -- observing
 
     def _observe(self, observation: Observation, action: int | None) -> None:
         agent = self.agent
         with self.time.tracking():
             agent.stop_pondering()
+            drawn = agent.rng.bit_generator.state
             seed = int(agent.rng.integers(1 << 62))
             x = agent.x
+            if isinstance(observation, OpponentMoved) and x.kind != MOVE:
+                x = rbc.opponent_sensed(x)  # which tells nothing
             cap = self.cap if self.track_all else self.time.cap(self.cap)
             try:
                 after = rbc.observed(x, observation, self.settings.ell, cap, seed)
@@ -255,11 +288,21 @@ class PenumbraPlayer(Player):
                 if self._ends(x, observation):
                     self._over = True  # unless the opponent moves all the same
                     return
+                if self.strict and (self.whole or not isinstance(error, ImpossibleObservation)):
+                    agent.rng.bit_generator.state = drawn
+                    raise
+                self._stand_at(x)
                 self._recover(x, observation, seed, error)
             else:
+                self._stand_at(x)
                 self._trail.follow(x, observation, after)
                 agent.observe(after, action)
             self.time.tracked(len(agent.x.states))
+
+    def _stand_at(self, x: Situation) -> None:
+        """Before the step that was observed, which an unseen one may have preceded."""
+        if x is not self.agent.x:
+            self.agent.observe(x)
 
     def _not_over(self) -> None:
         """Every state said that we took the king, and yet the game goes on: the set had lost the truth."""
@@ -274,7 +317,7 @@ class PenumbraPlayer(Player):
             return False
         try:
             rbc.observed(x, observation._replace(ended=True), self.settings.ell, 0, 0)
-        except ImpossibleObservation:
+        except ValueError:
             return False
         return True
 
@@ -289,6 +332,7 @@ class PenumbraPlayer(Player):
         how = "found again from the last whole set"
         if after is None:
             self._trail.forget()
+            self._rebuilt = True
             after, how = recovered(x, observation, seed, seconds), "rebuilt from what is known"
         message = f"turn {self._turn}: {error}; {len(after.states)} states {how}"
         log.warning("%s", message)

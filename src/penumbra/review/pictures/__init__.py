@@ -3,7 +3,6 @@
 Everything shown is computed by the core; nothing here decides how to play.
 """
 
-from importlib.util import find_spec
+from penumbra.extras import require
 
-if find_spec("matplotlib") is None:
-    raise ImportError("pictures need matplotlib: pip install 'penumbra[figures]'")
+require("matplotlib", "drawing pictures")
