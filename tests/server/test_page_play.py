@@ -237,6 +237,22 @@ def test_a_game_is_in_the_history_of_its_browser_alone(browser: Browser, server:
         expect(page.locator("main")).to_contain_text("There are none yet.")
 
 
+def test_a_hint_is_shown_and_marked(browser: Browser, server: Server) -> None:
+    with clean_page(browser) as page:
+        start_game(page, server)
+        page.get_by_role("button", name="Hint").click()
+        expect(page.locator(".notices")).to_contain_text("Hint: sense", timeout=60_000)
+        expect(page.locator(".window.preview")).to_have_count(1)
+        cell(page, "e7").click()
+        phase(page, "move")
+        expect(page.locator(".notices")).not_to_contain_text("Hint")
+        page.keyboard.press("h")
+        expect(page.locator(".notices")).to_contain_text(re.compile("Hint: (move|pass)"), timeout=60_000)
+        expect(page.locator(".arrow")).to_have_count(1)
+        page.goto(f"{server.url}/#/games")
+        expect(page.locator(".past-games li").first).to_contain_text("not over, with hints")
+
+
 def test_a_lost_game_says_how(browser: Browser, server: Server) -> None:
     """The king walks into the middle of the board until somebody takes it."""
     with clean_page(browser) as page:
