@@ -99,7 +99,7 @@ def review(page: Page, server: Server) -> None:
         game.write((DATA / "real_games.jsonl").read_text().splitlines()[4])
         game.flush()
         page.locator("#game-file").set_input_files(game.name)
-    expect(page.locator(".steps button")).to_have_count(46, timeout=120_000)
+        expect(page.locator(".steps button")).to_have_count(46, timeout=120_000)
     page.get_by_role("slider", name="Step").fill("41")
     phone = page.get_by_role("button", name="Engine", exact=True)
     if phone.is_visible():
