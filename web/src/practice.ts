@@ -135,9 +135,8 @@ class PracticePage implements Page {
     this.puzzle = puzzle;
     this.phase = puzzle.phase;
     const holder = make("div", { class: "board-column" });
-    const bar = (color: Color, ...words: (Node | string)[]) =>
-      make("div", { class: "player-bar" }, make("span", { class: `disc ${color}` }), ...words);
-    holder.append(bar(opponent(puzzle.color), make("strong", {}, "Opponent"), this.states));
+    const bar = (side: string, color: Color, ...words: (Node | string)[]) =>
+      make("div", { class: `player-bar ${side}` }, make("span", { class: `disc ${color}` }), ...words);
     this.board = new Board(holder, "Board", puzzle.color, {
       choose: (square, by) => this.choose(square, by),
       point: (square) => {
@@ -150,10 +149,11 @@ class PracticePage implements Page {
       cancel: () => this.pick(null),
       describe: (square) => this.describe(square),
     });
-    holder.append(bar(puzzle.color, make("strong", {}, "You"), make("small", {}, `turn ${puzzle.turn}`)));
     this.recall(puzzle);
     this.element.replaceChildren(
+      bar("them", opponent(puzzle.color), make("strong", {}, "Opponent"), this.states),
       holder,
+      bar("you", puzzle.color, make("strong", {}, "You"), make("small", {}, `turn ${puzzle.turn}`)),
       make(
         "div",
         { class: "side" },
