@@ -116,6 +116,14 @@ def test_the_board_uses_the_screen(browser: Browser, server: Server) -> None:
             assert board["width"] >= (0.9 if height < 400 else 0.75) * min(width, height)
 
 
+@pytest.mark.parametrize("name", ["play", "learn", "learn/3", "games", "watch"])
+def test_no_page_is_wider_than_a_small_phone(browser: Browser, server: Server, name: str) -> None:
+    with clean_page(browser, ViewportSize(width=320, height=568)) as page:
+        page.goto(f"{server.url}/#/{name}")
+        expect(page.locator(".ladder, .lessons .card, div.board, .wide .lead, .setup").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") == 320
+
+
 def test_after_a_reload_all_is_as_the_server_says(browser: Browser, server: Server) -> None:
     with clean_page(browser) as page:
         start_game(page, server)
