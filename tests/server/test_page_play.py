@@ -140,6 +140,24 @@ def test_after_a_reload_all_is_as_the_server_says(browser: Browser, server: Serv
         expect(page.locator(".states")).to_have_text(re.compile("possible"))
         assert page.locator(".notices li").all_inner_texts() == notices
         expect(page).to_have_title("● Your turn · Penumbra")
+        expect(page.locator("link[rel=icon]")).to_have_attribute("href", re.compile("d6301f"))  # the red dot
+        page.goto(f"{server.url}/#/learn")
+        expect(page).to_have_title("Learn · Penumbra")
+        expect(page.locator("link[rel=icon]")).not_to_have_attribute("href", re.compile("d6301f"))
+
+
+def test_notes_are_dragged_like_pieces(browser: Browser, server: Server) -> None:
+    with clean_page(browser) as page:
+        start_game(page, server)
+        page.get_by_text("Aids").click()
+        page.get_by_role("button", name="note a black queen").click()
+        cell(page, "d5").click()
+        page.get_by_role("button", name="Off", exact=True).click()
+        expect(cell(page, "d5")).to_have_attribute("aria-label", re.compile("your note: black queen"))
+        cell(page, "d5").drag_to(cell(page, "c4"))
+        expect(cell(page, "c4")).to_have_attribute("aria-label", re.compile("your note: black queen"))
+        expect(cell(page, "d5")).not_to_have_attribute("aria-label", re.compile("your note"))
+        assert phase(page, "sense") == "sense"  # the drag has not sensed
 
 
 def test_black_does_not_hear_that_the_game_begins(browser: Browser, server: Server) -> None:
