@@ -103,7 +103,7 @@ def test_centipawns_need_neither_chess_nor_stockfish(tmp_path: Path, weights: Pa
     assert ran.returncode == 0, ran.stderr
     assert "3 moves with at most two states possible; the player had 0.01 s for each" in ran.stdout
     data = json.loads(out.read_text())
-    assert [row["name"] for row in data["rows"]][:2] == ["played in the games", "the policy alone"]
+    assert [row["name"] for row in data["rows"]][:3] == ["played in the games", "the policy alone", "the engine alone"]
     assert all(0 <= row["loss"] <= 1000 and 0 <= row["blunders"] <= 1 for row in data["rows"])
     assert sum(row["positions"] for row in data["material"]) == data["positions"] == 3
 

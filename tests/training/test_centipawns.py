@@ -15,11 +15,12 @@ from studies.chess_positions import forbidden_castlings
 
 from penumbra.core import Game
 from penumbra.players.penumbra.configuration import Configuration
-from penumbra.rbc.actions import code_to_action, uci_to_code, view_code
+from penumbra.rbc.actions import code_to_action, parse_action, uci_to_code, view_code
 from penumbra.training import centipawns
 from penumbra.training.centipawns import (
     MOST,
     Position,
+    by_engine,
     by_material,
     legal_actions,
     read_positions,
@@ -152,3 +153,8 @@ def test_one_step_ahead_takes_the_king_and_what_the_value_likes() -> None:
         one = position(fen, pass_=0)
         found = centipawns.one_step_ahead(Material(), one.situation(), 8)
         assert found == action(one, word)
+
+
+def test_the_engine_alone_takes_the_queen_that_hangs() -> None:
+    one = Position(**{**vars(FROZEN[0]), "states": ("4k3/8/8/3q4/8/4N3/8/4K3 w - - 0 1",)})
+    assert by_engine(Configuration(), one, 0.01) == parse_action("e3d5")

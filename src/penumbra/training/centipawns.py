@@ -25,12 +25,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penumbra.arena.score import wilson
-from penumbra.core import MOVE, Context, Game, Infostates, StateSet
+from penumbra.core import MOVE, Context, Game, Infostates, StateSet, engine_scores
 from penumbra.dsmcp import Decision
 from penumbra.dsmcp.domain import Evaluator, Ints, Legal
 from penumbra.games.ratings import Z
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.players.penumbra.factory import make_evaluators, make_penumbra
+from penumbra.players.penumbra.root.engine_opinion import (
+    DEPTH,
+    LEAST_NODES,
+    MARGIN,
+    NODES_A_SECOND,
+    win_probabilities,
+)
 from penumbra.rbc.actions import code_to_action, code_to_uci, uci_to_code, view_code
 from penumbra.rbc.domain import ReconBlindChess, Situation
 from penumbra.rbc.synopsis import synopsis_read_by
@@ -159,6 +166,14 @@ def one_step_ahead(evaluator: Evaluator, x: Situation, ell: int) -> int:
     return int(actions[of_ours.argmax()])
 
 
+def by_engine(configuration: Configuration, position: Position, seconds: float) -> int:
+    """The largest win probability by the engine alone, with the nodes that it has for the player's opinion."""
+    x, root = position.situation(), configuration.root_settings()
+    actions, nodes = legal_actions(x), int(root.engine_share * seconds * NODES_A_SECOND / len(x.states))
+    scores = engine_scores(x.states, actions, DEPTH, max(LEAST_NODES, nodes), MARGIN)
+    return int(actions[win_probabilities(scores).mean(axis=0).argmax()])
+
+
 def searched(configuration: Configuration, position: Position) -> Decision:
     """What the player decides. Its belief begins here: in every particle the opponent knows the state."""
     player = make_penumbra(configuration)
@@ -219,18 +234,22 @@ def evaluate(
     seconds: float,
     report: Callable[[int], None] = lambda done: None,
 ) -> Result:
-    """The policy alone, and the player at so many seconds a move without the engine's opinion and with it."""
+    """The policy and the engine alone, and the player at so many seconds a move, without the engine's opinion and with."""
     shipped = replace(configuration, seconds=seconds, seed=0)
     plain = replace(shipped, root={**shipped.root, "engine_weight": 0.0})
     evaluator, _ = make_evaluators(shipped, "")
-    names = ("played in the games", "the policy alone", "the player without the engine's opinion", "the player")
+    names = (
+        *("played in the games", "the policy alone", "the engine alone"),
+        *("the player without the engine's opinion", "the player"),
+    )
     losses = np.zeros((len(names), len(positions)), np.int64)
     said = np.zeros((2, len(positions)))
     for i, position in enumerate(positions):
         favourite, said[0, i] = bare(evaluator, position.situation(), shipped.dsmcp().ell)
         decision = searched(plain, position)
         said[1, i] = decision.value
-        choices = (position.played_action(), favourite, decision.action, searched(shipped, position).action)
+        alone = by_engine(shipped, position, seconds)
+        choices = (position.played_action(), favourite, alone, decision.action, searched(shipped, position).action)
         losses[:, i] = [position.loss(action) for action in choices]
         report(i + 1)
     rows = tuple(row_of(name, lost) for name, lost in zip(names, losses, strict=True))
