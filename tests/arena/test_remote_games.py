@@ -1,0 +1,162 @@
+"""Games on a server: several at once, and none is lost to a restart, of a game's process or of everything."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import reconchess
+
+from penumbra.interop.history import read_history
+from penumbra.interop.remote_game import Invited, KeptGame
+from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+from tests.support.processes import environment
+from tests.support.rbc_server import Invitation, serving
+
+INVITED = Invited("http://server", "visitor", 3, 7)
+
+
+@contextlib.contextmanager
+def connected(address: str, folder: Path, games: int = 2) -> Iterator[subprocess.Popen[str]]:
+    """`penumbra connect` in a group of processes of its own."""
+    config = folder / "quick.toml"
+    config.write_text('evaluator = "heuristic"\nnodes = 20\ncap = 2000\n')
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "penumbra", "connect", address, "--username", "visitor"),
+            *("--games", str(games), "--data", str(folder / "kept"), "--config", str(config)),
+        ],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(PENUMBRA_PASSWORD="-"),
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate(timeout=30)
+
+
+def wait_for(what: str, seconds: float, found: Callable[[], bool]) -> None:
+    until = time.monotonic() + seconds
+    while not found():
+        assert time.monotonic() < until, what
+        time.sleep(0.05)
+
+
+def turns_of(invitation: Invitation) -> int:
+    return int(invitation.game.board.fullmove_number)
+
+
+def test_games_are_gone_on_with_after_everything_was_killed(tmp_path: Path) -> None:
+    """In the middle of two games, without a warning; then a new start plays them on, until it is interrupted."""
+    invitations = [Invitation(color, seconds=600) for color in (True, False)]
+    with serving(invitations) as address:
+        with connected(address, tmp_path):
+            wait_for("both are under way", 120, lambda: all(turns_of(each) >= 3 for each in invitations))
+        assert not any(each.finished for each in invitations)
+        before = [len(KeptGame(path).observations) for path in sorted((tmp_path / "kept").glob("*.game"))]
+        assert len(before) == 2 and min(before) >= 5
+        with connected(address, tmp_path) as process:
+            further = [turns_of(each) + 3 for each in invitations]
+
+            def all_go_on() -> bool:
+                return all(
+                    each.finished or turns_of(each) >= turn for each, turn in zip(invitations, further, strict=True)
+                )
+
+            wait_for("both go on", 300, all_go_on)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+    assert (
+        process.returncode == 130
+        and said.splitlines()[-1].startswith("penumbra: interrupted; ")
+        and "Traceback" not in said
+    )
+    assert said.count("goes on after") == 2
+    for each in invitations:
+        assert not each.resigned
+        assert each.game.get_win_reason() not in (reconchess.WinReason.TIMEOUT, reconchess.WinReason.RESIGN)
+
+
+def test_a_game_whose_process_dies_is_gone_on_with(tmp_path: Path) -> None:
+    invitation = Invitation(True, seconds=600)
+    with serving([invitation]) as address, connected(address, tmp_path, games=1) as process:
+        wait_for("it is under way", 120, lambda: turns_of(invitation) >= 3)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        games = [int(child) for child in children if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text()]
+        os.kill(games[-1], signal.SIGKILL)
+        wait_for("it is over", 400, lambda: invitation.finished)
+    assert not invitation.resigned
+    (path,) = (tmp_path / "kept").glob("*.json")
+    assert read_history(path).get_winner_color() == invitation.game.get_winner_color()
+    assert "a new one" in (tmp_path / "kept" / "connect.log").read_text()
+
+
+def test_a_kept_game_is_what_was_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.game"
+    kept = KeptGame(path, INVITED)
+    told: list[Observation] = [
+        OpponentMoved(None),
+        Sensed(9, (0,) * 9),
+        Moved(5, 5, None),
+        OpponentMoved(3),
+        Sensed(None, ()),
+    ]
+    for observation in told[:3]:
+        kept.observe(observation)
+    assert KeptGame(path).turn_ended is False
+    kept.end_turn()
+    for observation in told[3:]:
+        kept.ask()
+        kept.observe(observation)
+    again = KeptGame(path)
+    assert (again.invited, again.observations, again.asked, again.over) == (INVITED, told, False, False)
+    kept.ask()
+    assert KeptGame(path).asked
+    kept.finish("nobody wins")
+    assert KeptGame(path).over
+
+
+def test_a_line_that_was_torn_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.game"
+    kept = KeptGame(path, INVITED)
+    kept.observe(OpponentMoved(None))
+    whole = path.read_text()
+    path.write_text(whole + json.dumps({"sensed": [9, [0] * 9]})[:12])
+    again = KeptGame(path)
+    assert again.observations == [OpponentMoved(None)] and path.read_text() == whole
+    again.observe(Sensed(None, ()))
+    assert KeptGame(path).observations == [OpponentMoved(None), Sensed(None, ())]
+
+
+@pytest.mark.parametrize("status", [401, 404])
+def test_what_a_server_refuses_is_one_line(status: int, tmp_path: Path) -> None:
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    from threading import Thread
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(status)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing is logged."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        with connected(f"http://127.0.0.1:{server.server_port}", tmp_path) as process:
+            _, said = process.communicate(timeout=60)
+        server.shutdown()
+    assert process.returncode == 1
+    assert said.splitlines()[-1].startswith("penumbra: http://127.0.0.1:") and "Traceback" not in said
