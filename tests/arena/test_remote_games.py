@@ -16,12 +16,9 @@ import pytest
 import reconchess
 
 from penumbra.interop.history import read_history
-from penumbra.interop.remote_game import Invited, KeptGame
-from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+from penumbra.interop.kept_game import KeptGame
 from tests.support.processes import environment
 from tests.support.rbc_server import Invitation, serving
-
-INVITED = Invited("http://server", "visitor", 3, 7)
 
 
 @contextlib.contextmanager
@@ -77,7 +74,7 @@ def test_games_are_gone_on_with_after_everything_was_killed(tmp_path: Path) -> N
                 )
 
             wait_for("both go on", 300, all_go_on)
-            process.send_signal(signal.SIGINT)
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does
             _, said = process.communicate(timeout=60)
     assert (
         process.returncode == 130
@@ -99,46 +96,10 @@ def test_a_game_whose_process_dies_is_gone_on_with(tmp_path: Path) -> None:
         os.kill(games[-1], signal.SIGKILL)
         wait_for("it is over", 400, lambda: invitation.finished)
     assert not invitation.resigned
+    log = (tmp_path / "kept" / "connect.log").read_text()
+    assert log.count("has ended") == 1 and "has ended: SIGKILL" in log and "goes on after" in log
     (path,) = (tmp_path / "kept").glob("*.json")
     assert read_history(path).get_winner_color() == invitation.game.get_winner_color()
-    assert "a new one" in (tmp_path / "kept" / "connect.log").read_text()
-
-
-def test_a_kept_game_is_what_was_kept(tmp_path: Path) -> None:
-    path = tmp_path / "a.game"
-    kept = KeptGame(path, INVITED)
-    told: list[Observation] = [
-        OpponentMoved(None),
-        Sensed(9, (0,) * 9),
-        Moved(5, 5, None),
-        OpponentMoved(3),
-        Sensed(None, ()),
-    ]
-    for observation in told[:3]:
-        kept.observe(observation)
-    assert KeptGame(path).turn_ended is False
-    kept.end_turn()
-    for observation in told[3:]:
-        kept.ask()
-        kept.observe(observation)
-    again = KeptGame(path)
-    assert (again.invited, again.observations, again.asked, again.over) == (INVITED, told, False, False)
-    kept.ask()
-    assert KeptGame(path).asked
-    kept.finish("nobody wins")
-    assert KeptGame(path).over
-
-
-def test_a_line_that_was_torn_is_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "a.game"
-    kept = KeptGame(path, INVITED)
-    kept.observe(OpponentMoved(None))
-    whole = path.read_text()
-    path.write_text(whole + json.dumps({"sensed": [9, [0] * 9]})[:12])
-    again = KeptGame(path)
-    assert again.observations == [OpponentMoved(None)] and path.read_text() == whole
-    again.observe(Sensed(None, ()))
-    assert KeptGame(path).observations == [OpponentMoved(None), Sensed(None, ())]
 
 
 @pytest.mark.parametrize("status", [401, 404])
@@ -160,3 +121,47 @@ def test_what_a_server_refuses_is_one_line(status: int, tmp_path: Path) -> None:
         server.shutdown()
     assert process.returncode == 1
     assert said.splitlines()[-1].startswith("penumbra: http://127.0.0.1:") and "Traceback" not in said
+
+
+def test_a_server_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with connected("http://127.0.0.1:9", tmp_path) as process:
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (
+        1,
+        "penumbra: http://127.0.0.1:9 cannot be reached (ConnectionError)\n",
+    )
+
+
+def test_a_folder_has_one_program(tmp_path: Path) -> None:
+    with serving([]) as address, connected(address, tmp_path):
+        log = tmp_path / "kept" / "connect.log"
+        wait_for("it is connected", 60, lambda: log.exists() and "connected to" in log.read_text())
+        with connected(address, tmp_path) as second:
+            _, said = second.communicate(timeout=60)
+    assert second.returncode == 1 and "another penumbra connect" in said
+
+
+def test_an_acceptance_that_was_interrupted_is_made_again(tmp_path: Path) -> None:
+    """The server does not list the invitation any more."""
+    invitation = Invitation(True, seconds=600)
+    invitation.accepted = True
+    (tmp_path / "kept").mkdir()
+    with serving([invitation]) as address:
+        mark = tmp_path / "kept" / "0.accepting"
+        mark.write_text(json.dumps([address, "visitor"]))
+        with connected(address, tmp_path, games=1):
+            wait_for("it is under way", 120, lambda: turns_of(invitation) >= 2)
+    assert not mark.exists()
+
+
+def test_why_a_process_ended_is_in_the_log(tmp_path: Path) -> None:
+    """Each time; then the game is resigned."""
+    invitation = Invitation(True, seconds=600, strict=True)
+    invitation.done.append(("sense", 0))  # the server does not let us sense
+    with serving([invitation]) as address, connected(address, tmp_path, games=1):
+        wait_for("it is given up", 200, lambda: invitation.finished)
+    log = (tmp_path / "kept" / "connect.log").read_text()
+    assert invitation.resigned and log.count("has ended: status 1: penumbra.") == 6  # the first observed something
+    assert log.count('status 400: {"error": "sense after sense"} (more in ') == 6
+    (file,) = (tmp_path / "kept").glob("*.stderr")
+    assert file.read_text().count("Traceback") == 6

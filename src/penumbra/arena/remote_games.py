@@ -6,10 +6,11 @@ when it is started again with the same folder.
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
+import json
 import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -20,21 +21,19 @@ from pathlib import Path
 from typing import Any
 
 import reconchess
-import requests
 
-from penumbra.interop.remote_game import Invited, KeptGame, play_on
+from penumbra.games.writer_lock import WriterLock
+from penumbra.interop.connection import POLL, Connection, PatientGame, ServerError
+from penumbra.interop.kept_game import Invited, KeptGame
+from penumbra.interop.remote_game import play_on
 from penumbra.players.penumbra.configuration import from_table
 from penumbra.players.penumbra.factory import make_penumbra
 
 log = logging.getLogger(__name__)
 
-POLL = 1.0  # seconds between two looks at the invitations
-PATIENCE = 30.0  # seconds for an answer of the server
-STARTS = 5  # of the process of one game, before the game is given up
-
-
-class ServerError(ValueError):
-    """The server does not do what was asked, for good."""
+STARTS = 5  # of the process of one game, with nothing played in between, before the game is given up
+LOG = "connect.log"
+FORMAT = "%(asctime)s %(message)s"
 
 
 @dataclass(frozen=True)
@@ -45,63 +44,40 @@ class Account:
     username: str
     password: str
 
+    def connect(self) -> Connection:
+        return Connection(self.url, self.username, self.password)
 
-class Server:
-    """What a server of reconchess is asked beside its games. It is waited for while it cannot be reached."""
 
-    def __init__(self, account: Account) -> None:
-        self.account = account
-        self._session = requests.Session()
-        self._session.auth = (account.username, account.password)
-        self._reached = True
+@dataclass
+class _Starts:
+    """How often the process of a game was started since its last observation."""
 
-    def get(self, path: str) -> Any:
-        return self._ask("GET", path, None)
-
-    def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        return self._ask("POST", path, body)
-
-    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
-        while True:
-            try:
-                answer = self._session.request(method, f"{self.account.url}/api/{path}", json=body, timeout=PATIENCE)
-                if answer.status_code == 200:
-                    self._reached = True
-                    return answer.json()
-                trouble = f"status {answer.status_code}"
-            except requests.RequestException as error:
-                answer, trouble = None, type(error).__name__
-            if answer is not None and answer.status_code == 401:
-                raise ServerError(f"{self.account.url} does not accept this name and password")
-            if answer is not None and answer.status_code < 500:
-                raise ServerError(f"{self.account.url}: {path}: {trouble}: {' '.join(answer.text.split())[:200]}")
-            if self._reached:
-                log.warning("%s cannot be reached (%s); waiting", self.account.url, trouble)
-            self._reached = False
-            time.sleep(POLL)
+    count: int = 0
+    observations: int = 0
+    said: int = 0  # bytes on stderr by the processes before this one
 
 
 class RemoteGames:
     """All games of one account. `configuration` is a table; every process makes its Penumbra of it."""
 
     def __init__(self, account: Account, folder: Path, most: int, configuration: Mapping[str, Any]) -> None:
-        self._server = Server(account)
+        self._connection = account.connect()
         self._account = account
         self._folder = folder
         self._most = most
         self._configuration = dict(configuration)
         self._playing: dict[Path, BaseProcess] = {}
-        self._starts: dict[Path, int] = {}
+        self._starts: dict[Path, _Starts] = {}
+        self._refused: set[int] = set()  # invitations that the server did not let us accept
 
     def run(self, ranked: bool, stop: Callable[[], bool] = lambda: False) -> None:
         """Until it is told to stop, or interrupted; games that are not over are gone on with the next time."""
-        theirs = self._server.get("version")["version"]
-        if theirs != reconchess.__version__:
-            log.warning("the server has reconchess %s, here is %s", theirs, reconchess.__version__)
-        self._server.post("users/me/ranked", {"ranked": ranked})
-        self._server.post("users/me/max_games", {"max_games": self._most})
-        log.info("connected to %s as %s", self._account.url, self._account.username)
         try:
+            lock = WriterLock(self._folder / "connect.lock")
+        except BlockingIOError:
+            raise ValueError(f"{self._folder}: another penumbra connect keeps its games there") from None
+        try:
+            self._introduce(ranked)
             for path in self.unfinished():
                 self._start(path)
             while not stop():
@@ -110,6 +86,7 @@ class RemoteGames:
                 time.sleep(POLL)
         finally:
             self._leave()
+            lock.release()
 
     def unfinished(self) -> list[Path]:
         """The files of this account's games that are not over."""
@@ -121,19 +98,64 @@ class RemoteGames:
                 found.append(path)
         return found
 
+    def _introduce(self, ranked: bool) -> None:
+        """A server that is not there is waited for only where it has games of ours."""
+        self._connection.waits = bool(self.unfinished())
+        theirs = self._connection.ask("GET", "version").get("version")
+        if theirs != reconchess.__version__:
+            log.warning("the server has reconchess %s, here is %s", theirs, reconchess.__version__)
+        self._connection.ask("POST", "users/me/ranked", {"ranked": ranked})
+        self._connection.ask("POST", "users/me/max_games", {"max_games": self._most})
+        self._connection.waits = True
+        log.info("connected to %s as %s", self._account.url, self._account.username)
+
     def _accept(self) -> None:
-        for invitation in self._server.get("invitations/")["invitations"]:
+        """Invitations, and those that an earlier run was about to accept when it ended."""
+        if len(self._playing) >= self._most:
+            return
+        try:
+            listed = self._connection.ask("GET", "invitations/")["invitations"]
+        except ServerError as error:
+            log.warning("no invitations: %s", error)
+            return
+        waiting = [int(each) for each in [*self._accepting(), *listed]]
+        for invitation in [each for each in dict.fromkeys(waiting) if each not in self._refused]:
             if len(self._playing) >= self._most:
                 return
-            game = int(self._server.post(f"invitations/{invitation}")["game_id"])
-            invited = Invited(self._account.url, self._account.username, int(invitation), game)
-            path = self._folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{game}.game"
-            KeptGame(path, invited)
-            log.info("invitation %s accepted: game %d", invitation, game)
-            self._start(path)
+            mark = self._mark(invitation)
+            mark.write_text(json.dumps([self._account.url, self._account.username]))
+            try:
+                game = int(self._connection.ask("POST", f"invitations/{invitation}")["game_id"])
+            except ServerError as error:
+                log.warning("invitation %d cannot be accepted: %s", invitation, error)
+                self._refused.add(invitation)
+            else:
+                self._begin(invitation, game)
+            mark.unlink()
+
+    def _mark(self, invitation: int) -> Path:
+        """The file that is there while an invitation is being accepted."""
+        return self._folder / f"{invitation}.accepting"
+
+    def _accepting(self) -> list[int]:
+        marks = sorted(self._folder.glob("*.accepting"))
+        mine = json.dumps([self._account.url, self._account.username])
+        return [int(mark.stem) for mark in marks if mark.read_text() == mine]
+
+    def _begin(self, invitation: int, game: int) -> None:
+        log.info("invitation %s accepted: game %d", invitation, game)
+        if any(KeptGame(path).invited.game == game for path in self.unfinished()):
+            return
+        path = self._folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{game}.game"
+        KeptGame(path, Invited(self._account.url, self._account.username, invitation, game))
+        self._start(path)
 
     def _start(self, path: Path) -> None:
-        self._starts[path] = self._starts.get(path, 0) + 1
+        starts, observations = self._starts.setdefault(path, _Starts()), len(KeptGame(path).observations)
+        if observations > starts.observations:
+            starts.count, starts.observations = 0, observations
+        starts.count += 1
+        starts.said = len(_stderr_of(path).read_bytes()) if _stderr_of(path).exists() else 0
         arguments = (self._account, path, self._configuration, os.getpid())
         process = get_context("spawn").Process(target=play_kept, args=arguments, name=path.stem)
         process.start()
@@ -146,17 +168,24 @@ class RemoteGames:
                 continue
             del self._playing[path]
             kept = KeptGame(path)
-            if not kept.over and self._starts[path] < STARTS:
-                log.warning("the process of game %d has ended (%s): a new one", kept.invited.game, process.exitcode)
-                self._start(path)
-                continue
+            starts = self._starts[path]
+            progress = len(kept.observations) > starts.observations
             if not kept.over:
+                log.warning("the process of game %d has ended: %s", kept.invited.game, _why(process, path, starts.said))
+                if progress or starts.count < STARTS:
+                    log.warning("a new one goes on with game %d", kept.invited.game)
+                    self._start(path)
+                    continue
                 log.error("game %d is given up after %d starts", kept.invited.game, STARTS)
-                with contextlib.suppress(ServerError):
-                    self._server.post(f"games/{kept.invited.game}/error_resign")
+                self._tell(f"games/{kept.invited.game}/error_resign")
                 kept.finish("given up")
-            with contextlib.suppress(ServerError):
-                self._server.post(f"invitations/{kept.invited.invitation}/finish")
+            self._tell(f"invitations/{kept.invited.invitation}/finish")
+
+    def _tell(self, path: str) -> None:
+        try:
+            self._connection.ask("POST", path)
+        except ServerError as error:
+            log.warning("%s", error)
 
     def _leave(self) -> None:
         for process in self._playing.values():
@@ -164,18 +193,48 @@ class RemoteGames:
         for process in self._playing.values():
             process.join()
         if left := len(self.unfinished()):
-            log.warning("%d games are not over, and their clocks run: start again to go on with them", left)
+            games = "1 game is" if left == 1 else f"{left} games are"
+            log.warning("%s not over, and the clocks run: start again to go on", games)
 
 
 def play_kept(account: Account, path: Path, configuration: Mapping[str, Any], parent: int) -> None:
-    """The main function of a game's process. It ends when its parent has gone, and leaves the game to the next one."""
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s")
+    """The main function of a game's process. It ends when its parent has gone, and leaves the game to the next one.
+
+    All that it says besides its log goes to the game's own file, in which whoever looks after it finds why it ended.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # its parent hears it
+    _log_apart(path)
     with path.open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # until a process of an earlier start has let go of the game
         kept = KeptGame(path)
         if kept.over:
             return
-        game = reconchess.RemoteGame(account.url, kept.invited.game, (account.username, account.password))
+        game = PatientGame(account.connect(), kept.invited.game)
         result = play_on(game, lambda: make_penumbra(from_table(configuration)), kept, lambda: os.getppid() == parent)
     if result is not None:
         log.info("game %d is over: %s", kept.invited.game, result)
+
+
+def _log_apart(path: Path) -> None:
+    """The log goes where the program's goes; stdout and stderr go to a file beside the game."""
+    shown = os.fdopen(os.dup(2), "w", buffering=1)
+    handlers = [logging.StreamHandler(shown), logging.FileHandler(path.parent / LOG)]
+    logging.basicConfig(level=logging.INFO, format=FORMAT, handlers=handlers)
+    apart = os.open(_stderr_of(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    sys.stdout.flush()
+    os.dup2(apart, 1)
+    os.dup2(apart, 2)
+    os.close(apart)
+
+
+def _stderr_of(path: Path) -> Path:
+    return path.with_suffix(".stderr")
+
+
+def _why(process: BaseProcess, path: Path, before: int) -> str:
+    """The signal or the status with which a process ended, and what it said last, after the bytes `before`."""
+    code = process.exitcode or 0
+    ended = signal.Signals(-code).name if code < 0 else f"status {code}"
+    file = _stderr_of(path)
+    said = file.read_bytes()[before:].decode(errors="replace").strip() if file.exists() else ""
+    return f"{ended}: {said.splitlines()[-1][:300]} (more in {file})" if said else ended

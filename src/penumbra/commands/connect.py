@@ -43,14 +43,14 @@ def connect(
     import sys
     import tempfile
 
-    from penumbra.arena.remote_games import Account, RemoteGames
+    from penumbra.arena.remote_games import FORMAT, LOG, Account, RemoteGames
     from penumbra.core import threads
     from penumbra.network.inference_server import running_server
     from penumbra.players.penumbra.configuration import from_environment, from_file, to_table
 
     data.mkdir(parents=True, exist_ok=True)
-    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr), logging.FileHandler(data / "connect.log")]
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", handlers=handlers)
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr), logging.FileHandler(data / LOG)]
+    logging.basicConfig(level=logging.INFO, format=FORMAT, handlers=handlers)
     configuration = from_file(config) if config is not None else from_environment(os.environ)
     shared = games_at_once > 1 and configuration.evaluator == "network" and ":" not in configuration.device
     signal.signal(signal.SIGTERM, signal.default_int_handler)

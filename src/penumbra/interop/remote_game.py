@@ -1,169 +1,192 @@
-"""A game on a server of reconchess, kept on disk step by step, so that it can be gone on with after a restart.
-
-A `KeptGame` is a file of JSON lines: first what the game is, then each thing that was observed, as soon as it is known.
-It also says what was about to be asked for: where a program ends between a question and its answer, the answer is lost,
-and the player goes on without it.
-"""
+"""Plays a game on a server of reconchess from wherever it stands, after a restart too."""
 
 from __future__ import annotations
 
-import json
+import contextlib
 import logging
-import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
+import chess
 from reconchess import GameHistory, RemoteGame, WinReason
 
 from penumbra.interop.adapters import ReconchessPlayer
+from penumbra.interop.connection import ServerError, Unheard
+from penumbra.interop.kept_game import KeptGame
+from penumbra.interop.lost_answers import is_ours, likely_result, outcomes, own_pieces
 from penumbra.players.player import Player, tell
-from penumbra.rbc.actions import view_code
 from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
-from penumbra.rbc.reconchess_values import move_to_code, moved, opponent_moved, sensed
+from penumbra.rbc.reconchess_values import moved, opponent_moved, sensed
 
 log = logging.getLogger(__name__)
 
-KINDS = {"turn": OpponentMoved, "sensed": Sensed, "moved": Moved}
-
-
-@dataclass(frozen=True)
-class Invited:
-    """What a game is."""
-
-    server: str
-    username: str
-    invitation: int
-    game: int
-
-
-class KeptGame:
-    """The file of a game. A last line that was not written whole is left out."""
-
-    def __init__(self, path: Path, invited: Invited | None = None) -> None:
-        """An existing game, or with `invited` a new one."""
-        self.path = path
-        self.observations: list[Observation] = []
-        self.asked = self.over = False
-        self.turn_ended = True
-        if invited is not None:
-            self.invited = invited
-            self._write(asdict(invited))
-            return
-        first, *rest = _whole_lines(path)
-        self.invited = Invited(**first)
-        for line in rest:
-            self._take(line)
-
-    def observe(self, observation: Observation) -> None:
-        kind = next(name for name, type_ in KINDS.items() if isinstance(observation, type_))
-        self._add({kind: list(observation)})
-
-    def ask(self) -> None:
-        """A sense or a move is about to be asked for."""
-        self._add({"asked": True})
-
-    def end_turn(self) -> None:
-        self._add({"turn_ended": True})
-
-    def finish(self, result: str) -> None:
-        self._add({"over": result})
-
-    def _add(self, line: dict[str, Any]) -> None:
-        self._write(line)
-        self._take(line)
-
-    def _write(self, line: dict[str, Any]) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-
-    def _take(self, line: dict[str, Any]) -> None:
-        ((what, value),) = line.items()
-        self.asked = what == "asked"
-        self.over = self.over or what == "over"
-        if what == "turn_ended":
-            self.turn_ended = True
-        elif what in KINDS:
-            self.turn_ended = False
-            values = [tuple(each) if isinstance(each, list) else each for each in value]
-            self.observations.append(KINDS[what](*values))
-
-
-def _whole_lines(path: Path) -> list[dict[str, Any]]:
-    text = path.read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        path.write_text(whole, encoding="utf-8")
-    return [json.loads(line) for line in whole.splitlines()]
+ATTEMPTS = 5  # at a thing that the server was asked for, each without an answer, before it counts as refused
 
 
 def play_on(game: RemoteGame, make: Callable[[], Player], kept: KeptGame, goes_on: Callable[[], bool]) -> str | None:
-    """Plays a game from wherever it stands to its end, and says how it ended; None once `goes_on` says no."""
+    """Plays a game to its end, and says how it ended; None once `goes_on` says no."""
     adapted = ReconchessPlayer(make)
     color = bool(game.get_player_color())
-    adapted.handle_game_start(color, game.get_starting_board(), game.get_opponent_name())
-    player = adapted.player
-    assert player is not None
+    if kept.fen is None:
+        kept.start(game.get_starting_board().fen(en_passant="fen"))
+    adapted.handle_game_start(color, chess.Board(kept.fen), game.get_opponent_name())
+    assert adapted.player is not None
     try:
         if kept.observations:
             log.info("game %d goes on after %d observations", kept.invited.game, len(kept.observations))
         for observation in kept.observations:
-            tell(player, observation)
-        game.start()
+            tell(adapted.player, observation)
+        _ready(game, again=bool(kept.observations))
+        turns = _Turns(game, adapted, adapted.player, kept)
         while not game.is_over():
             if not goes_on():
                 return None
-            _step(game, adapted, player, color, kept)
+            try:
+                turns.step()
+            except Unheard as unheard:
+                log.warning("game %d: no answer: %s", kept.invited.game, unheard)
+        turns.conclude()
         return _concluded(game, adapted, kept)
     finally:
-        player.close()
+        adapted.player.close()
 
 
-def _step(game: RemoteGame, adapted: ReconchessPlayer, player: Player, color: bool, kept: KeptGame) -> None:
-    """The next thing to do in a turn."""
-
-    def observe(observation: Observation) -> None:
-        kept.observe(observation)
-        tell(player, observation)
-
-    match kept.observations[-1] if kept.observations else None:
-        case Moved() if not kept.turn_ended:
-            _answer(game.end_turn, True)
-            kept.end_turn()
-        case None | Moved():
-            square = game.opponent_move_results()
-            observe(opponent_moved(square is not None, square, color))
-        case OpponentMoved():
-            wanted = adapted.choose_sense(game.sense_actions(), game.move_actions(), game.get_seconds_left())
-            again = kept.asked
-            kept.ask()
-            result = _answer(lambda: game.sense(wanted), again)
-            observe(Sensed(None, ()) if result is None else sensed(result, color))
-        case Sensed():
-            move = adapted.choose_move(game.move_actions(), game.get_seconds_left())
-            again = kept.asked
-            kept.ask()
-            done = _answer(lambda: game.move(move), again)
-            if done is None:  # asked before a restart, and not heard: as if it had happened as asked
-                code = view_code(move_to_code(move), color)
-                observe(Moved(code, code, None))
-            else:
-                requested, taken, square = done
-                observe(moved(requested, taken, square is not None, square, color))
-
-
-def _answer(ask: Callable[[], Any], again: bool) -> Any:
-    """The server's answer; None where it refuses what may have been asked for before, as it may not be done twice."""
+def _ready(game: RemoteGame, again: bool) -> None:
     try:
-        return ask()
-    except ValueError as error:
+        game.start()
+    except ServerError:
         if not again:
             raise
-        log.warning("the server refuses: %s", " ".join(str(error).split())[:200])
-        return None
+
+
+class _Turns:
+    """The turns of one game. Each step does the next thing, as what is kept of the game says."""
+
+    def __init__(self, game: RemoteGame, adapted: ReconchessPlayer, player: Player, kept: KeptGame) -> None:
+        self._game = game
+        self._adapted = adapted
+        self._player = player
+        self._kept = kept
+
+    def step(self) -> None:
+        """It is our turn on the server, or was when a question to it was lost."""
+        kept = self._kept
+        last = kept.observations[-1] if kept.observations else None
+        if not kept.turn_ended and (isinstance(last, Moved) or kept.unheard is not None):
+            self._end_turn()
+        elif kept.unheard is not None:
+            self._work_out_result(kept.unheard)
+        elif isinstance(last, OpponentMoved):
+            self._sense()
+        elif isinstance(last, Sensed):
+            self._move()
+        else:
+            square = self._game.opponent_move_results()
+            self._observe(opponent_moved(square is not None, square, self._adapted.color))
+
+    def conclude(self) -> None:
+        """The game is over. Where it ended with our move, the server may close it only with the end of our turn."""
+        asked = self._kept.asked
+        if self._kept.turn_ended and not (asked is not None and "move" in asked.what):
+            return
+        with contextlib.suppress(ServerError, Unheard):
+            self._ask({"end_turn": True}, self._game.end_turn)
+
+    def _sense(self) -> None:
+        """A sense whose answer was lost is asked for again: the same one, so that nobody sees more than one."""
+        asked = self._kept.asked
+        if asked is None:
+            actions = self._game.sense_actions(), self._game.move_actions()
+            square = self._adapted.choose_sense(*actions, self._game.get_seconds_left())
+            square = None if square is None else int(square)
+        else:
+            square = asked.what["sense"]
+        answered, result = self._ask({"sense": square}, lambda: self._game.sense(square))
+        self._observe(sensed(result, self._adapted.color) if answered else Sensed(None, ()))
+
+    def _move(self) -> None:
+        """A move whose answer was lost is asked for again where it has not been made."""
+        asked = self._kept.asked
+        if asked is None:
+            move = self._adapted.choose_move(self._game.move_actions(), self._game.get_seconds_left())
+        else:
+            move = _read(asked.what["move"])
+            if not self._lists_moves_of([self._own_pieces()]):
+                self._kept.lose_result(_written(move))
+                return
+        answered, result = self._ask({"move": _written(move)}, lambda: self._game.move(move))
+        if not answered:
+            self._kept.lose_result(_written(move))
+            return
+        requested, taken, square = result
+        observation = moved(requested, taken, square is not None, square, self._adapted.color)
+        self._kept.observe(observation)
+        try:
+            self._end_turn()  # first, as our clock runs
+        finally:
+            tell(self._player, observation)
+
+    def _end_turn(self) -> None:
+        """A turn is not ended twice: the second time would end the turn after it."""
+        if self._kept.asked is None or not self._is_next_turn():
+            self._ask({"end_turn": True}, self._game.end_turn)
+        self._kept.end_turn()
+
+    def _is_next_turn(self) -> bool:
+        """It is our turn: whether it is the next one already, after the opponent's."""
+        boards = [self._own_pieces()]
+        if self._kept.unheard is not None:
+            boards = [board for _, board in outcomes(boards[0], _read(self._kept.unheard))]
+        return self._lists_moves_of(boards)
+
+    def _lists_moves_of(self, boards: list[chess.Board]) -> bool:
+        """Whether the server takes moves of our pieces now, which stand as on one of the boards."""
+        try:
+            return is_ours(self._game.move_actions(), boards)
+        except ServerError:
+            return False
+
+    def _work_out_result(self, move: str) -> None:
+        """After the opponent's answer to a move whose result was lost."""
+        kept, color = self._kept, self._adapted.color
+        square = self._game.opponent_move_results()
+        answer = opponent_moved(square is not None, square, color)
+        assert kept.fen is not None
+        result = likely_result(kept.fen, color, kept.observations, _read(move), answer, self._game.move_actions())
+        log.warning("game %d: the answer to a move was lost; most likely %s", kept.invited.game, result)
+        self._observe(result)
+
+    def _ask(self, what: dict[str, Any], ask: Callable[[], Any]) -> tuple[bool, Any]:
+        """Whether the server answered, and what; it may refuse what it was asked for before, and has done."""
+        before = self._kept.asked
+        self._kept.ask(what)
+        try:
+            return True, ask()
+        except Unheard:
+            if before is None or before.times < ATTEMPTS:
+                raise
+        except ServerError as error:
+            if before is None:
+                self._kept.refused()
+                raise
+            log.warning("game %d: asked again, the server refuses: %s", self._kept.invited.game, error)
+        return False, None
+
+    def _observe(self, observation: Observation) -> None:
+        self._kept.observe(observation)
+        tell(self._player, observation)
+
+    def _own_pieces(self) -> chess.Board:
+        assert self._kept.fen is not None
+        return own_pieces(self._kept.fen, self._adapted.color, self._kept.observations)
+
+
+def _written(move: chess.Move | None) -> str:
+    return "0000" if move is None else str(move.uci())
+
+
+def _read(move: str) -> chess.Move | None:
+    return None if move == "0000" else chess.Move.from_uci(move)
 
 
 def _concluded(game: RemoteGame, adapted: ReconchessPlayer, kept: KeptGame) -> str:
