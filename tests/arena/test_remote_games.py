@@ -22,10 +22,12 @@ from tests.support.rbc_server import Invitation, serving
 
 
 @contextlib.contextmanager
-def connected(address: str, folder: Path, games: int = 2) -> Iterator[subprocess.Popen[str]]:
+def connected(
+    address: str, folder: Path, games: int = 2, evaluator: str = "heuristic"
+) -> Iterator[subprocess.Popen[str]]:
     """`penumbra connect` in a group of processes of its own."""
     config = folder / "quick.toml"
-    config.write_text('evaluator = "heuristic"\nnodes = 20\ncap = 2000\n')
+    config.write_text(f'evaluator = "{evaluator}"\nnodes = 20\ncap = 2000\n')
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "penumbra", "connect", address, "--username", "visitor"),
@@ -54,6 +56,12 @@ def wait_for(what: str, seconds: float, found: Callable[[], bool]) -> None:
 
 def turns_of(invitation: Invitation) -> int:
     return int(invitation.game.board.fullmove_number)
+
+
+def spawned(process: subprocess.Popen[str]) -> list[int]:
+    """The processes that a program has started, the oldest first."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return [int(child) for child in children if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text()]
 
 
 def test_games_are_gone_on_with_after_everything_was_killed(tmp_path: Path) -> None:
@@ -91,9 +99,7 @@ def test_a_game_whose_process_dies_is_gone_on_with(tmp_path: Path) -> None:
     invitation = Invitation(True, seconds=600)
     with serving([invitation]) as address, connected(address, tmp_path, games=1) as process:
         wait_for("it is under way", 120, lambda: turns_of(invitation) >= 3)
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        games = [int(child) for child in children if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text()]
-        os.kill(games[-1], signal.SIGKILL)
+        os.kill(spawned(process)[-1], signal.SIGKILL)
         wait_for("it is over", 400, lambda: invitation.finished)
     assert not invitation.resigned
     log = (tmp_path / "kept" / "connect.log").read_text()
@@ -165,3 +171,26 @@ def test_why_a_process_ended_is_in_the_log(tmp_path: Path) -> None:
     assert log.count('status 400: {"error": "sense after sense"} (more in ') == 6
     (file,) = (tmp_path / "kept").glob("*.stderr")
     assert file.read_text().count("Traceback") == 6
+
+
+def test_games_go_on_without_the_inference_server(tmp_path: Path) -> None:
+    """Each with a network of its own, and no choice is drawn at random meanwhile."""
+    invitations = [Invitation(color, seconds=600) for color in (True, False)]
+    with serving(invitations) as address, connected(address, tmp_path, evaluator="network") as process:
+        wait_for("both are under way", 120, lambda: all(turns_of(each) >= 3 for each in invitations))
+        inference_server, *games = spawned(process)
+        assert len(games) == 2
+        os.kill(inference_server, signal.SIGKILL)
+        further = [turns_of(each) + 2 for each in invitations]
+        wait_for(
+            "both go on",
+            120,
+            lambda: all(
+                each.finished or turns_of(each) >= turn for each, turn in zip(invitations, further, strict=True)
+            ),
+        )
+        log = tmp_path / "kept" / "connect.log"
+        wait_for("both have gone on", 60, lambda: log.read_text().count("goes on after") == 2)
+    said = log.read_text()
+    assert said.count("each game has its own network") == 1 and said.count("an action is drawn instead") <= 2
+    assert not any(each.resigned for each in invitations)

@@ -22,6 +22,7 @@ from typing import Any
 
 import reconchess
 
+from penumbra.dsmcp.domain import EvaluatorGone
 from penumbra.games.writer_lock import WriterLock
 from penumbra.interop.connection import POLL, Connection, PatientGame, ServerError
 from penumbra.interop.kept_game import Invited, KeptGame
@@ -32,6 +33,7 @@ from penumbra.players.penumbra.factory import make_penumbra
 log = logging.getLogger(__name__)
 
 STARTS = 5  # of the process of one game, with nothing played in between, before the game is given up
+EVALUATOR_GONE = 3  # exit status of a game's process
 LOG = "connect.log"
 FORMAT = "%(asctime)s %(message)s"
 
@@ -58,14 +60,25 @@ class _Starts:
 
 
 class RemoteGames:
-    """All games of one account. `configuration` is a table; every process makes its Penumbra of it."""
+    """All games of one account. `configuration` is a table; every process makes its Penumbra of it.
 
-    def __init__(self, account: Account, folder: Path, most: int, configuration: Mapping[str, Any]) -> None:
+    `alone` is the configuration after the evaluator that the processes share has gone.
+    """
+
+    def __init__(
+        self,
+        account: Account,
+        folder: Path,
+        most: int,
+        configuration: Mapping[str, Any],
+        alone: Mapping[str, Any] | None = None,
+    ) -> None:
         self._connection = account.connect()
         self._account = account
         self._folder = folder
         self._most = most
         self._configuration = dict(configuration)
+        self._alone = dict(configuration if alone is None else alone)
         self._playing: dict[Path, BaseProcess] = {}
         self._starts: dict[Path, _Starts] = {}
         self._refused: set[int] = set()  # invitations that the server did not let us accept
@@ -172,6 +185,9 @@ class RemoteGames:
             progress = len(kept.observations) > starts.observations
             if not kept.over:
                 log.warning("the process of game %d has ended: %s", kept.invited.game, _why(process, path, starts.said))
+                if process.exitcode == EVALUATOR_GONE and self._configuration != self._alone:
+                    log.warning("the inference server has gone: each game has its own network from now on")
+                    self._configuration = self._alone
                 if progress or starts.count < STARTS:
                     log.warning("a new one goes on with game %d", kept.invited.game)
                     self._start(path)
@@ -210,7 +226,13 @@ def play_kept(account: Account, path: Path, configuration: Mapping[str, Any], pa
         if kept.over:
             return
         game = PatientGame(account.connect(), kept.invited.game)
-        result = play_on(game, lambda: make_penumbra(from_table(configuration)), kept, lambda: os.getppid() == parent)
+        try:
+            result = play_on(
+                game, lambda: make_penumbra(from_table(configuration)), kept, lambda: os.getppid() == parent
+            )
+        except EvaluatorGone as error:
+            print(error, file=sys.stderr)
+            sys.exit(EVALUATOR_GONE)
     if result is not None:
         log.info("game %d is over: %s", kept.invited.game, result)
 

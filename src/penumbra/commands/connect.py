@@ -55,6 +55,7 @@ def connect(
     shared = games_at_once > 1 and configuration.evaluator == "network" and ":" not in configuration.device
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with when_interrupted("the same command goes on with games that are not over"), contextlib.ExitStack() as stack:
+        alone = configuration
         if shared:
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             device = stack.enter_context(
@@ -62,4 +63,4 @@ def connect(
             )
             configuration = dataclasses.replace(configuration, device=device, weights=None)
         account = Account(url.rstrip("/"), username, password)
-        RemoteGames(account, data, games_at_once, to_table(configuration)).run(ranked)
+        RemoteGames(account, data, games_at_once, to_table(configuration), to_table(alone)).run(ranked)

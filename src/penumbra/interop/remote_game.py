@@ -98,6 +98,7 @@ class _Turns:
         if asked is None:
             actions = self._game.sense_actions(), self._game.move_actions()
             square = self._adapted.choose_sense(*actions, self._game.get_seconds_left())
+            self._require_evaluator()
             square = None if square is None else int(square)
         else:
             square = asked.what["sense"]
@@ -109,6 +110,7 @@ class _Turns:
         asked = self._kept.asked
         if asked is None:
             move = self._adapted.choose_move(self._game.move_actions(), self._game.get_seconds_left())
+            self._require_evaluator()
         else:
             move = _read(asked.what["move"])
             if not self._lists_moves_of([self._own_pieces()]):
@@ -171,6 +173,11 @@ class _Turns:
                 raise
             log.warning("game %d: asked again, the server refuses: %s", self._kept.invited.game, error)
         return False, None
+
+    def _require_evaluator(self) -> None:
+        """A choice without an evaluator is drawn at random: it is not played."""
+        if self._player.gone is not None:
+            raise self._player.gone
 
     def _observe(self, observation: Observation) -> None:
         self._kept.observe(observation)
