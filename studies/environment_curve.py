@@ -1,14 +1,19 @@
-"""Draws how the example's policy gets better: `python -m studies.environment_curve PICTURE.png [STEPS]`."""
+"""Draws how the policy of examples/train_a_policy.py gets better.
+
+PYTHONPATH=src python -m studies.environment_curve PICTURE.png --steps 196608
+"""
 
 from __future__ import annotations
 
-import sys
+import argparse
+from pathlib import Path
 
-import matplotlib.pyplot as plt
 from examples.train_a_policy import Settings, share_won, train
 
 
-def main(picture: str, steps: int = Settings.steps) -> None:
+def draw(picture: Path, steps: int) -> None:
+    import matplotlib.pyplot as plt
+
     policy, curve = train(Settings(steps=steps))
     print(f"{share_won(policy, 1000):.1%} of 1,000 games against Random won")
     taken, won, _ = zip(*curve, strict=True)
@@ -19,5 +24,13 @@ def main(picture: str, steps: int = Settings.steps) -> None:
     figure.savefig(picture, dpi=110)
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("picture", type=Path, metavar="PICTURE")
+    parser.add_argument("--steps", type=int, default=Settings.steps, help="of all games together")
+    options = parser.parse_args()
+    draw(options.picture, options.steps)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:]))
+    main()

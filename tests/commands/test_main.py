@@ -32,7 +32,10 @@ def test_without_arguments_it_says_what_it_can_do() -> None:
         (["bench", "colours"], "colours"),
         (["bench", "rules", "--time", "soon"], "--time"),
         (["bench", "rules", "--time", "-1"], "--time"),
-        (["demo", "--white", "nobody"], "there is no player 'nobody'; known are penumbra, penumbra:mixture"),
+        (
+            ["demo", "--white", "nobody"],
+            "there is no player 'nobody': it is neither a file, a module, nor one of",
+        ),
         (["demo", "--out", "no/such/folder/game.json"], "there is no folder no/such/folder"),
         (["--fast"], "--fast"),
     ],

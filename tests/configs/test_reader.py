@@ -38,7 +38,7 @@ from tests.support.command_line import penumbra
 from tests.support.processes import run_penumbra, run_python
 
 POPULATIONS = ("population", "variants")
-TOURNAMENTS = ("gauntlet", "tournament")
+TOURNAMENTS = ("gauntlet", "levels", "tournament")
 RECIPES = (
     "full",
     "full-graded",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -116,6 +117,15 @@ def test_the_sense_that_would_have_told_leaves_only_states_in_which_it_is_so() -
         said += 1
         assert told.text.endswith(f"A sense at {told.sense} would have told.")
     assert said
+
+
+def test_a_set_that_was_cut_and_lost_the_truth_names_no_sense() -> None:
+    moment = next(each for each in MOMENTS if each.verdict is not None and each.verdict.sense is not None)
+    assert moment.verdict is not None
+    truth = moment.step.before.fen().split()[0]
+    wrong = next(fen for fen in moment.before.fens() if fen.split()[0] != truth)
+    told = verdict(moment.step, moment.states, StateSet.from_fens([wrong], moment.step.color))
+    assert told == dataclasses.replace(moment.verdict, sense=None, text=moment.verdict.text.partition(" A sense at")[0])
 
 
 def played(moment: Moment) -> chess.Move | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
+from penumbra.review.puzzles.puzzle import read_puzzles, shipped
 from tests.server.browser import (
     DESKTOP,
     PHONE,
@@ -24,7 +25,7 @@ from tests.server.browser import (
 )
 from tests.support import DATA
 
-GAME = DATA / "paper_game.json"
+PUZZLES = [puzzle for found in read_puzzles(shipped()).values() for puzzle in found]
 LOOKS = {
     "desktop-light": (DESKTOP, False),
     "desktop-dark": (DESKTOP, True),
@@ -37,6 +38,7 @@ TAKEN = {  # by scene: which looks
     "lesson": ("desktop-dark", "phone-light"),
     "play": ("desktop-light", "desktop-dark", "phone-light", "phone-dark", "sideways-light"),
     "games": ("desktop-light", "phone-dark"),
+    "practice": ("desktop-light", "phone-dark"),
     "review": ("desktop-light", "desktop-dark", "phone-light", "phone-dark"),
     "watch": ("desktop-light", "desktop-dark", "phone-light", "phone-dark"),
 }
@@ -53,6 +55,15 @@ def play(page: Page, server: Server) -> None:
         cell(page, end).click()
     phase(page, "sense")
     cell(page, "e6").hover()
+
+
+def practice(page: Page, server: Server) -> None:
+    """A puzzle that asks for a sense, answered."""
+    puzzle = max((p for p in PUZZLES if p.kind == "king" and len(p.states) < 40), key=lambda p: p.difficulty)
+    page.goto(f"{server.url}/#/practice/{puzzle.id}")
+    phase(page, "sense")
+    cell(page, puzzle.solutions[0]).click()
+    phase(page, "over")
 
 
 def ladder(page: Page, server: Server) -> None:
@@ -82,13 +93,23 @@ def games(page: Page, server: Server) -> None:
 
 
 def review(page: Page, server: Server) -> None:
+    """A mistake, and what Penumbra would have done."""
     page.goto(f"{server.url}/#/review")
-    page.locator("#game-file").set_input_files(GAME)
-    expect(page.locator(".steps button").nth(20)).to_be_visible()
-    page.get_by_role("slider", name="Step").fill("17")
-    page.get_by_role("button", name="Whole game").click()
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as game:
+        game.write((DATA / "real_games.jsonl").read_text().splitlines()[4])
+        game.flush()
+        page.locator("#game-file").set_input_files(game.name)
+        expect(page.locator(".steps button")).to_have_count(46, timeout=120_000)
+    page.get_by_role("slider", name="Step").fill("41")
+    phone = page.get_by_role("button", name="Engine", exact=True)
+    if phone.is_visible():
+        phone.click()
     page.get_by_label("Time for each step").select_option("0.3")
-    expect(page.locator(".analysis .fault")).to_be_empty(timeout=120_000)
+    page.get_by_role("button", name="Analyse this turn").click()
+    expect(page.locator(".thought table")).to_be_visible(timeout=240_000)
+    page.get_by_role("button", name="White's view").click()
+    if phone.is_visible():
+        page.get_by_role("button", name="Mistakes", exact=True).click()
     page.evaluate("scrollTo(0, 0)")
 
 
@@ -101,7 +122,15 @@ def watch(page: Page, server: Server) -> None:
     page.wait_for_timeout(1_000)
 
 
-SCENES = {"ladder": ladder, "lesson": lesson, "play": play, "games": games, "review": review, "watch": watch}
+SCENES = {
+    "ladder": ladder,
+    "lesson": lesson,
+    "play": play,
+    "games": games,
+    "practice": practice,
+    "review": review,
+    "watch": watch,
+}
 
 
 def take(browser: Browser, server: Server, folder: Path, scenes: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.server.browser import PHONE, Server, cell, clean_page, phase, serving, start_game
-from tests.server.test_lessons import WAY
+from tests.server.lesson_ways import WAY
 
 
 @pytest.fixture(scope="module")

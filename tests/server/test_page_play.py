@@ -116,6 +116,14 @@ def test_the_board_uses_the_screen(browser: Browser, server: Server) -> None:
             assert board["width"] >= (0.9 if height < 400 else 0.75) * min(width, height)
 
 
+@pytest.mark.parametrize("name", ["play", "learn", "learn/3", "games", "watch"])
+def test_no_page_is_wider_than_a_small_phone(browser: Browser, server: Server, name: str) -> None:
+    with clean_page(browser, ViewportSize(width=320, height=568)) as page:
+        page.goto(f"{server.url}/#/{name}")
+        expect(page.locator(".ladder, .lessons .card, div.board, .wide .lead, .setup").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") == 320
+
+
 def test_after_a_reload_all_is_as_the_server_says(browser: Browser, server: Server) -> None:
     with clean_page(browser) as page:
         start_game(page, server)
@@ -132,6 +140,24 @@ def test_after_a_reload_all_is_as_the_server_says(browser: Browser, server: Serv
         expect(page.locator(".states")).to_have_text(re.compile("possible"))
         assert page.locator(".notices li").all_inner_texts() == notices
         expect(page).to_have_title("● Your turn · Penumbra")
+        expect(page.locator("link[rel=icon]")).to_have_attribute("href", re.compile("d6301f"))  # the red dot
+        page.goto(f"{server.url}/#/learn")
+        expect(page).to_have_title("Learn · Penumbra")
+        expect(page.locator("link[rel=icon]")).not_to_have_attribute("href", re.compile("d6301f"))
+
+
+def test_notes_are_dragged_like_pieces(browser: Browser, server: Server) -> None:
+    with clean_page(browser) as page:
+        start_game(page, server)
+        page.get_by_text("Aids").click()
+        page.get_by_role("button", name="note a black queen").click()
+        cell(page, "d5").click()
+        page.get_by_role("button", name="Off", exact=True).click()
+        expect(cell(page, "d5")).to_have_attribute("aria-label", re.compile("your note: black queen"))
+        cell(page, "d5").drag_to(cell(page, "c4"))
+        expect(cell(page, "c4")).to_have_attribute("aria-label", re.compile("your note: black queen"))
+        expect(cell(page, "d5")).not_to_have_attribute("aria-label", re.compile("your note"))
+        assert phase(page, "sense") == "sense"  # the drag has not sensed
 
 
 def test_black_does_not_hear_that_the_game_begins(browser: Browser, server: Server) -> None:
@@ -235,6 +261,22 @@ def test_a_game_is_in_the_history_of_its_browser_alone(browser: Browser, server:
         game.get_by_role("button", name="Delete").click()
         game.get_by_role("button", name="Really?").click()
         expect(page.locator("main")).to_contain_text("There are none yet.")
+
+
+def test_a_hint_is_shown_and_marked(browser: Browser, server: Server) -> None:
+    with clean_page(browser) as page:
+        start_game(page, server)
+        page.get_by_role("button", name="Hint").click()
+        expect(page.locator(".notices")).to_contain_text("Hint: sense", timeout=60_000)
+        expect(page.locator(".window.preview")).to_have_count(1)
+        cell(page, "e7").click()
+        phase(page, "move")
+        expect(page.locator(".notices")).not_to_contain_text("Hint")
+        page.keyboard.press("h")
+        expect(page.locator(".notices")).to_contain_text(re.compile("Hint: (move|pass)"), timeout=60_000)
+        expect(page.locator(".arrow")).to_have_count(1)
+        page.goto(f"{server.url}/#/games")
+        expect(page.locator(".past-games li").first).to_contain_text("not over, with hints")
 
 
 def test_a_lost_game_says_how(browser: Browser, server: Server) -> None:

@@ -29,12 +29,20 @@ from penumbra.server.access import COOKIE, HEADERS, is_welcome
 from penumbra.server.application import ServerSettings, make_app
 from penumbra.server.bot_client import MOST_JOBS
 from penumbra.server.jobs import LONGEST
+from penumbra.server.practice import Practice
 from tests.server.listening import SECONDS, Socket, begin, listening, say, status
 from tests.server.scripted import BASE, PASSES, Page, ScriptedBots, new_game, page, refused, server
 from tests.support import DATA
 from tests.support.evidence import scale
 
 GAME = json.loads((DATA / "paper_game.json").read_text())
+POSTED = [
+    "/api/games",
+    "/api/review",
+    "/api/analyse",
+    "/api/retry",
+    f"/api/puzzles/{next(iter(Practice().listed()))['id']}",
+]
 HUGE = "9" * 5_000  # more digits than Python reads
 
 
@@ -150,6 +158,10 @@ def bodies() -> Iterator[tuple[str, str]]:
             yield "/api/review", listed
         yield "/api/analyse", f'{{"game": {{"type": "GameHistory", "white_name": {value}}}}}'
         yield "/api/analyse", f'{{"game": {{}}, "turn": {value}}}'
+        yield "/api/retry", f'{{"game": {{}}, "step": {value}, "opponent": {{"player": "random"}}}}'
+        yield "/api/retry", f'{{"game": {{"type": {value}}}, "step": 0, "opponent": {{"player": "random"}}}}'
+        yield POSTED[-1], f'{{"square": {value}}}'
+        yield POSTED[-1], f'{{"move": {value}}}'
         yield "/api/games", f'{{"mode": "play", "opponent": {{"player": {value}}}}}'
         yield "/api/games", f'{{"mode": "play", "opponent": {{"player": "random"}}, "clock": {{"seconds": {value}}}}}'
     changed = json.loads(json.dumps(GAME))
@@ -186,7 +198,7 @@ def test_games_of_thousands_of_turns_are_not_reviewed(tmp_path: Path) -> None:
 
 
 def test_a_client_that_hangs_up_in_the_middle_of_a_body_leaves_nothing_behind(port: int) -> None:
-    for path in ("/api/games", "/api/review", "/api/analyse"):
+    for path in POSTED:
         with socket.create_connection(("127.0.0.1", port), SECONDS) as client:
             client.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{{".encode())
     for path in ("/api/games", "/api/review"):
@@ -341,7 +353,7 @@ JSON = st.recursive(
 
 
 @settings(deadline=None, max_examples=scale(100, 5_000), suppress_health_check=list(HealthCheck))
-@given(st.sampled_from(["/api/games", "/api/review", "/api/analyse"]), JSON | st.binary(max_size=50))
+@given(st.sampled_from(POSTED), JSON | st.binary(max_size=50))
 def test_any_body(port: int, path: str, body: object) -> None:
     sent = body if isinstance(body, bytes) else json.dumps(body).encode()
     answer = say(port, f"POST {path} HTTP/1.1", "Host: localhost", length(sent), body=sent)

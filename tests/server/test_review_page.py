@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from playwright.sync_api import Browser, Locator, Page, Route, ViewportSize, exp
 from penumbra.core import GameRecord
 from penumbra.interop.game_files import read_games
 from penumbra.interop.history import write_record
+from penumbra.rbc.player_view import pieces_of
 from penumbra.review.frames import review_of
 from penumbra.review.page import write_replay_page
-from tests.server.browser import PHONE, Server, clean_page, serving
+from tests.server.browser import PHONE, Server, cell, clean_page, phase, serving
 from tests.support import DATA
 
 LAPTOP = ViewportSize(width=1440, height=900)
@@ -160,6 +162,28 @@ def test_after_the_analysis_of_the_whole_game_the_move_that_loses_the_king_is_a_
         expect(page.locator(".mistakes button")).to_contain_text("The chance to win fell by 60 %; Penumbra would have")
         page.get_by_role("button", name="Next blunder").click()
         expect(page.get_by_role("slider", name="Step")).to_have_value(str(last + 1))
+
+
+def test_a_mistake_is_retried_against_a_bot(browser: Browser, server: Server, game: Path) -> None:
+    """From before the move, as the player who made it knew it."""
+    worst = REVIEW["mistakes"][0]["position"]
+    with clean_page(browser, LAPTOP) as page:
+        page.goto(server.url)
+        page.evaluate("""localStorage.setItem("penumbra.settings", '{"opponent": "random"}')""")
+        opened(page, server, game)
+        page.get_by_role("slider", name="Step").fill(str(len(REVIEW["steps"])))
+        page.get_by_role("button", name="Retry from here").click()
+        expect(page.locator(".fault").filter(has_text="over here")).to_be_visible()
+        page.locator(".mistakes button").first.click()
+        page.get_by_role("button", name="Retry from here").click()
+        phase(page, "move")
+        own = {
+            square: piece for square, piece in pieces_of(REVIEW["steps"][worst - 1]["fen"]).items() if piece.islower()
+        }
+        for square in own:
+            expect(cell(page, square)).to_have_attribute("aria-label", re.compile(f"^{square}, black"))
+        page.reload()
+        phase(page, "move")
 
 
 def test_whoever_played_black_here_has_black_at_the_bottom(browser: Browser, tmp_path: Path) -> None:

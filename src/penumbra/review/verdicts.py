@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penumbra import core
-from penumbra.core import MOVE, StateSet
+from penumbra.core import MOVE, ImpossibleObservation, StateSet
 from penumbra.rbc.actions import SQUARE_NAMES, code_to_action, sense_window, view
 from penumbra.rbc.observations import Moved
 from penumbra.rbc.sense_partitions import INNER_SQUARES, boards
@@ -129,7 +129,10 @@ class _Judged:
         left = {}
         for square in INNER_SQUARES:
             shown = board[list(sense_window(square, self.step.color))].tolist()
-            left[square] = self.before.filter_sense(square, shown)
+            try:
+                left[square] = self.before.filter_sense(square, shown)
+            except ImpossibleObservation:  # cut to its cap, the set has lost the truth
+                return None
         for square in sorted(left, key=lambda square: len(left[square])):
             if is_told(left[square]):
                 return SQUARE_NAMES[view(square, self.step.color)]

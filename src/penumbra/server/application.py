@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -30,8 +31,9 @@ from penumbra.server import access, bots, jobs, lessons
 from penumbra.server.answers import HANDLERS, Guard, as_json, body_of
 from penumbra.server.bot_client import BotClient, Failed
 from penumbra.server.connection import LATER, Allowance, Connection
+from penumbra.server.live_game import LiveGame
 from penumbra.server.lobby import Lobby
-from penumbra.server.messages import Refusal, Strength, parse_analyse, parse_lesson, parse_new_game
+from penumbra.server.messages import Refusal, Strength, parse_analyse, parse_lesson, parse_new_game, parse_retry
 from penumbra.server.practice import Practice
 
 log = logging.getLogger(__name__)
@@ -115,13 +117,23 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     @app.post("/api/games")
     async def create(request: Request) -> Response:
         wish = parse_new_game(await body_of(request, LARGEST_WISH))
+        return await begin(request, functools.partial(games.create, wish))
+
+    @app.post("/api/retry")
+    async def retry(request: Request) -> Response:
+        wish = parse_retry(await body_of(request, LARGEST_GAME))
+        record = await game_file(wish.file())
+        return await begin(request, functools.partial(games.retry, wish, record))
+
+    async def begin(request: Request, make: Callable[[str | None, str | None], Awaitable[LiveGame]]) -> Response:
+        """A new game, made with its secret and its owner, and the cookies that a page needs for it."""
         if not new_games.take():
             raise Refusal("too many", "too many new games at once; try again in a moment", 429)
         secret = access.new_secret() if settings.secret else None
         person = request.cookies.get(access.PERSON_COOKIE)
         if access.owner(person) is None:
             person = access.new_secret()
-        game = await games.create(wish, None if secret is None else access.digest(secret), access.owner(person))
+        game = await make(None if secret is None else access.digest(secret), access.owner(person))
         response = as_json({"game": game.setup.id})
         if game.setup.person is not None:
             remember_person(request, response, str(person))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import itertools
 import json
 import logging
 import os
@@ -20,7 +21,11 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
+from penumbra.core import GameRecord
+from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
+from penumbra.rbc.observations import Moved, Sensed
 from penumbra.rbc.player_view import ColorName
+from penumbra.rbc.walk import walk
 from penumbra.server.messages import Refusal
 
 log = logging.getLogger(__name__)
@@ -110,6 +115,20 @@ StepLine = SenseLine | MoveLine
 Line = StepLine | AidLine | EndLine
 _LINE: TypeAdapter[Line] = TypeAdapter(Line)
 _SETUP = TypeAdapter(Setup)
+
+
+def lines_of(record: GameRecord, steps: int) -> list[Line]:
+    """The first so many steps of a recorded game, without clocks. `IllegalStep` where it breaks the rules."""
+    lines: list[Line] = []
+    for number, step in enumerate(itertools.islice(walk(record), steps)):
+        match step.observation:
+            case Sensed(square):
+                name = None if square is None else square_name(view(square, step.color))
+                lines.append(SenseLine(number, name, None))
+            case Moved(requested):
+                word = code_to_uci(view_code(requested, step.color)) if requested else None
+                lines.append(MoveLine(number, word, None))
+    return lines
 
 
 @dataclass

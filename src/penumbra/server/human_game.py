@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 from penumbra.core import MOVE, SENSE, START_FEN
@@ -136,14 +137,12 @@ class HumanGame(LiveGame):
 
     async def _ask_adviser(self, wish: AdviceWish) -> None:
         advice = None
-        for _ in range(2):  # another bot process may have to be told everything first
+        with contextlib.suppress(Missing, Failed):
             try:
                 advice = await self.client.call(self._adviser, "advise", wish)
-                break
-            except Missing:
+            except Missing:  # the first hint of the game, or of another bot process
                 await self.client.open(self._adviser, AdviserSpec(self.color, START_FEN, self._advice_by))
-            except Failed:
-                break
+                advice = await self.client.call(self._adviser, "advise", wish)
         if self.over or self.step != wish.step:
             return
         if advice is None:

@@ -6,12 +6,13 @@ its player is told comes from the same `PlayerView` as in any game, and only wha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from penumbra.configs.reader import read_toml
+from penumbra.configs.reader import read, read_toml
 from penumbra.core import MOVE, SENSE, Game
 from penumbra.rbc.actions import code_to_action, parse_square, view
 from penumbra.rbc.observations import OpponentMoved
@@ -31,8 +32,7 @@ class Step:
     right: str
     wrong: str = ""
     shows: tuple[str, ...] = ()  # squares that the sense must show
-    from_: str = ""  # of the move asked for
-    to: str = ""
+    asks: str = ""  # for this move
     ends: str = ""  # where the piece comes to stand
     captures: str = ""
     fails: bool = False
@@ -48,7 +48,7 @@ class Task:
     text: str
     step: tuple[Step, ...]
     replies: tuple[str, ...] = ()  # of the opponent, one after each move; then it passes
-    known: dict[str, str] = field(default_factory=dict)  # pieces that were seen `age` turns ago
+    known: Mapping[str, Any] = field(default_factory=dict)  # pieces that were seen `age` turns ago
     age: int = 0
 
 
@@ -59,24 +59,15 @@ class Lesson:
     task: tuple[Task, ...]
 
 
+@dataclass(frozen=True)
+class _File:
+    lesson: tuple[Lesson, ...]
+
+
 @cache
 def lessons() -> tuple[Lesson, ...]:
     """All of them, in the order in which they are played."""
-    return tuple(_lesson(table) for table in read_toml(LESSONS)["lesson"])
-
-
-def _lesson(table: dict[str, Any]) -> Lesson:
-    return Lesson(table["title"], table["about"], tuple(_task(task) for task in table["task"]))
-
-
-def _task(table: dict[str, Any]) -> Task:
-    steps = tuple(_step(step) for step in table["step"])
-    return Task(**table | {"step": steps, "replies": tuple(table.get("replies", ()))})
-
-
-def _step(table: dict[str, Any]) -> Step:
-    named: dict[str, Any] = {"from_" if key == "from" else key: value for key, value in table.items()}
-    return Step(**named | {"shows": tuple(named.get("shows", ()))})
+    return read(_File, read_toml(LESSONS)).lesson
 
 
 def listed() -> list[dict[str, Any]]:
@@ -195,8 +186,7 @@ def _holds(step: Step, word: str | None, before: Game, after: Game) -> bool:
     arrived = _arrived(before, after, own)
     return all(
         (
-            not step.from_ or (word or "")[:2] == step.from_,
-            not step.to or (word or "")[2:4] == step.to,
+            not step.asks or step.asks == word,
             not step.ends or arrived == step.ends,
             not step.captures or step.captures in _lost(before, after, not own),
             not step.fails or arrived is None,

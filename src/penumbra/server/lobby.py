@@ -15,18 +15,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from penumbra.core import GameRecord
+from penumbra.core import START_FEN, GameRecord
 from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.server import bots
 from penumbra.server.bot_client import BotClient, Failed, Missing
 from penumbra.server.bot_game import BotGame
-from penumbra.server.game_log import GameLog, Setup, SideSetup, Story, ending, read
+from penumbra.server.game_log import GameLog, Line, Setup, SideSetup, Story, ending, lines_of, read
 from penumbra.server.histories import Histories, listed
 from penumbra.server.human_game import HumanGame
 from penumbra.server.live_game import LiveGame
 from penumbra.server.memory import physical
-from penumbra.server.messages import Clock, NewGame, NewPlay, NewWatch, Refusal, Side, Strength
+from penumbra.server.messages import Clock, NewGame, NewPlay, NewWatch, Refusal, Retry, Side, Strength
 
 log = logging.getLogger(__name__)
 
@@ -69,11 +69,7 @@ class Lobby:
 
     async def create(self, wish: NewGame, secret: str | None = None, owner: str | None = None) -> LiveGame:
         """A new game, started; `secret` is what a page must show before it may play, `owner` whose history it is in."""
-        players = [wish.opponent] if isinstance(wish, NewPlay) else [wish.white, wish.black]
-        for side in players:
-            bots.check(side)
-        if any(registry.is_penumbra(side.player) for side in players) and (fault := await self.penumbra_fault()):
-            raise Refusal("unavailable", f"Penumbra cannot play here: {fault}", 503)
+        await self._check([wish.opponent] if isinstance(wish, NewPlay) else [wish.white, wish.black])
         # Nothing is awaited from here on, so that what has been found to be free still is.
         self._make_room()
         match wish:
@@ -83,14 +79,47 @@ class Lobby:
                 setup = self._setup(*(sides if white else sides[::-1]), clock, secret, owner)
             case NewWatch(clock=clock):
                 setup = self._setup(self._side(wish.white), self._side(wish.black), clock, secret)
-        game_log = GameLog(self._path(setup.id))
-        game_log.create(setup)
-        if setup.owner is not None:
-            self.histories.add(setup.owner, setup.id)
-        game = self._made(setup, game_log)
+        game = self._begun(setup)
         if isinstance(game, BotGame) and isinstance(wish, NewWatch):
             game.paused, game.seconds = wish.paused, wish.seconds
         self._register(game)
+        return game
+
+    async def retry(
+        self, wish: Retry, record: GameRecord, secret: str | None = None, owner: str | None = None
+    ) -> LiveGame:
+        """A game in which a person goes on from a step of another, and knows what the player knew who acted then."""
+        if record.start_fen not in ("", START_FEN):
+            raise Refusal("bad game", "games are played from the usual start alone")
+        if wish.step >= len(record.senses) + len(record.moves):
+            raise Refusal("bad game", f"the game has no step {wish.step}")
+        await self._check([wish.opponent])
+        lines = lines_of(record, wish.step)
+        # Nothing is awaited from here on.
+        self._make_room()
+        sides = (SideSetup(PERSON), self._side(wish.opponent))
+        white = wish.step // 2 % 2 == 0
+        game = self._begun(self._setup(*(sides if white else sides[::-1]), None, secret, owner), lines)
+        self._register(game)
+        return game
+
+    async def _check(self, players: Sequence[Side]) -> None:
+        """`Refusal` where one of these cannot play."""
+        for side in players:
+            bots.check(side)
+        if any(registry.is_penumbra(side.player) for side in players) and (fault := await self.penumbra_fault()):
+            raise Refusal("unavailable", f"Penumbra cannot play here: {fault}", 503)
+
+    def _begun(self, setup: Setup, lines: Sequence[Line] = ()) -> LiveGame:
+        """A new game with its log, after these steps."""
+        game_log = GameLog(self._path(setup.id))
+        game_log.create(setup)
+        for line in lines:
+            game_log.append(line)
+        if setup.owner is not None:
+            self.histories.add(setup.owner, setup.id)
+        game = self._made(setup, game_log)
+        game.resume(Story(setup, list(lines)))
         return game
 
     def find(self, game_id: str) -> LiveGame:

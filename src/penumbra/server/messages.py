@@ -173,14 +173,10 @@ class LessonWish(Checked):
     actions: Annotated[list[LessonAction], Field(max_length=20)]
 
 
-class Analyse(Checked):
-    """What Penumbra makes of a turn, or of every turn, of a game."""
+class GameFile(Checked):
+    """A wish about a game."""
 
     game: dict[str, Any]  # as reconchess writes it
-    turn: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    player: ColorName | None = None
-    preset: Annotated[str, Field(max_length=64)] = "penumbra"
-    strength: Strength = Strength()
 
     def file(self) -> bytes:
         """The game as a file; `Refusal` where it holds what no file can."""
@@ -190,9 +186,26 @@ class Analyse(Checked):
             raise Refusal("bad game", "the game holds what no game can hold") from None
 
 
+class Retry(GameFile):
+    """A person goes on from a step of a game, in the place of whoever acted then."""
+
+    step: Number
+    opponent: Side
+
+
+class Analyse(GameFile):
+    """What Penumbra makes of a turn, or of every turn, of a game."""
+
+    turn: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    player: ColorName | None = None
+    preset: Annotated[str, Field(max_length=64)] = "penumbra"
+    strength: Strength = Strength()
+
+
 NewGame = NewPlay | NewWatch
 _NEW_GAME: TypeAdapter[NewGame] = TypeAdapter(Annotated[NewGame, Field(discriminator="mode")])
 _ANALYSE = TypeAdapter(Analyse)
+_RETRY = TypeAdapter(Retry)
 _LESSON = TypeAdapter(LessonWish)
 
 
@@ -206,6 +219,13 @@ def parse_new_game(body: bytes) -> NewGame:
 def parse_analyse(body: bytes) -> Analyse:
     try:
         return _ANALYSE.validate_json(body)
+    except ValidationError as error:
+        raise Refusal("malformed", first_fault(error, tags=0)) from None
+
+
+def parse_retry(body: bytes) -> Retry:
+    try:
+        return _RETRY.validate_json(body)
     except ValidationError as error:
         raise Refusal("malformed", first_fault(error, tags=0)) from None
 

@@ -9,10 +9,10 @@ const MORE = /^(penumbra:[a-z]|reconchess:)/; // for those who look for them
 /** Whether the player belongs on the ladder; the rest are variants of the paper and other programs' players. */
 const onLadder = (bot: Bot): boolean => !MORE.test(bot.name);
 
-const byRating = (a: Bot, b: Bot): number => strengthOf(a) - strengthOf(b);
+const byRating = (a: Bot, b: Bot): number => height(a) - height(b);
 
 /** Those without a rating: levels by their number, Penumbra without limit above all, others in between. */
-function strengthOf(bot: Bot): number {
+function height(bot: Bot): number {
   if (bot.rating !== null) return bot.rating;
   return bot.name === "penumbra" ? 10_000 : 1_300;
 }

@@ -19,17 +19,14 @@ const CLOCKS: [string, string][] = [
   ["60+2", "1 minute + 2 seconds a turn"],
 ];
 
-const STRENGTHS: [string, string][] = [
-  ["seconds:0.5", "Half a second a step"],
-  ["seconds:2", "2 seconds a step"],
-  ["seconds:5", "5 seconds a step"],
-  ["seconds:15", "15 seconds a step"],
+const THINKING: [seconds: string, text: string][] = [
+  ["0.5", "Half a second a step"],
+  ["2", "2 seconds a step"],
+  ["5", "5 seconds a step"],
+  ["15", "15 seconds a step"],
 ];
 
-export function strengthOf(value: string): Strength {
-  const [kind, amount] = value.split(":");
-  return kind === "nodes" ? { nodes: Number(amount) } : { seconds: Number(amount) };
-}
+const thinkingChoice = (chosen: string): HTMLSelectElement => select(THINKING, chosen);
 
 export function clockOf(value: string): { seconds: number; increment: number } | null {
   const [seconds, increment] = value.split("+").map(Number);
@@ -40,7 +37,7 @@ export function clockOf(value: string): { seconds: number; increment: number } |
 export class BotChoice {
   readonly element: HTMLElement;
   private readonly bot: HTMLSelectElement;
-  private readonly strength = select(STRENGTHS, "seconds:0.5");
+  private readonly strength = thinkingChoice("0.5");
   private readonly line = make("small", { class: "line" });
 
   constructor(
@@ -65,7 +62,7 @@ export class BotChoice {
 
   get value(): { player: string; strength: Strength } {
     const takes = this.about.players.find(({ name }) => name === this.bot.value)?.takes_strength;
-    return { player: this.bot.value, strength: takes ? strengthOf(this.strength.value) : {} };
+    return { player: this.bot.value, strength: takes ? { seconds: Number(this.strength.value) } : {} };
   }
 }
 
@@ -109,7 +106,7 @@ export function setupForm(
 
 export function playSetup(about: About): Page {
   const chosen = settings();
-  const strength = select(STRENGTHS, "seconds:2");
+  const strength = thinkingChoice("2");
   const strengthField = field("Its time to think", strength);
   const ladder = new Ladder(about, chosen.opponent, (bot) => {
     strengthField.hidden = !bot.takes_strength;
@@ -139,7 +136,7 @@ export function playSetup(about: About): Page {
     async () => {
       const bot = ladder.bot!;
       remember({ opponent: bot.name, color, clock: clock.value });
-      const opponent = { player: bot.name, strength: bot.takes_strength ? strengthOf(strength.value) : {} };
+      const opponent = { player: bot.name, strength: bot.takes_strength ? { seconds: Number(strength.value) } : {} };
       const wish = { mode: "play", opponent, color, clock: clockOf(clock.value) };
       go(`#/play/${(await post<{ game: string }>("/api/games", wish)).game}`);
     },

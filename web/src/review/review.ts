@@ -2,9 +2,10 @@
 
 import { say } from "../announce";
 import { choice, download, make, select } from "../elements";
-import type { Page } from "../page";
+import { type Page, go } from "../page";
 import type { About, Analysis, ReviewHeader, Step } from "../protocol";
-import { Refused, postForLines } from "../server";
+import { Refused, post, postForLines } from "../server";
+import { settings } from "../settings";
 import { percent, resultLine } from "../words";
 import { overlayChoice, thoughtView } from "./analysis_panel";
 import { Boards, type Shown } from "./boards";
@@ -51,6 +52,7 @@ class ReviewPage implements Page {
   private readonly list = make("ol", { class: "steps", "aria-label": "Steps", tabindex: "0" });
   private readonly progress = make("p", { class: "progress" });
   private readonly judged = make("p", { class: "judged" });
+  private readonly unable = make("p", { class: "fault", role: "alert" });
   private readonly mistakes = make("ol", { class: "mistakes", "aria-label": "Mistakes, the worst first" });
   private readonly thought = make("div", { class: "thought-holder" });
   private readonly seconds = select(
@@ -156,7 +158,14 @@ class ReviewPage implements Page {
       const entry = (event.target as HTMLElement).closest<HTMLElement>("[data-position]");
       if (entry) this.scrubber.go(Number(entry.dataset["position"]));
     });
-    return make("section", { class: "card", "data-tab": "mistakes" }, make("h2", {}, "Mistakes"), this.mistakes);
+    const retry = make("button", { type: "button", onclick: () => this.retry() }, "Retry from here");
+    return make(
+      "section",
+      { class: "card", "data-tab": "mistakes" },
+      make("div", { class: "actions" }, make("h2", {}, "Mistakes"), this.about && this.source.file !== null && retry),
+      this.unable,
+      this.mistakes,
+    );
   }
 
   private analysisPanel(): HTMLElement {
@@ -323,6 +332,27 @@ class ReviewPage implements Page {
       if (!this.destroyed) this.fault.textContent = error instanceof Refused ? error.message : String(error);
     }
     this.thinking.textContent = "";
+  }
+
+  // -- playing on
+
+  /** A game from this step on, against the opponent chosen last; after a mistake, from before it. */
+  private async retry(): Promise<void> {
+    const at = this.scrubber.position;
+    const step = this.game.verdict(at) ? at - 1 : at;
+    this.unable.textContent = "";
+    if (!this.game.steps[step]) {
+      this.unable.textContent = "The game is over here: go back a step.";
+      return;
+    }
+    const bots = this.about!.players;
+    const opponent = bots.find(({ name }) => name === settings().opponent) ?? bots[0];
+    const wish = { game: JSON.parse(this.source.file!) as object, step, opponent: { player: opponent?.name } };
+    try {
+      go(`#/play/${(await post<{ game: string }>("/api/retry", wish)).game}`);
+    } catch (error) {
+      if (!this.destroyed) this.unable.textContent = `${(error as Error).message}.`;
+    }
   }
 
   // -- sharing

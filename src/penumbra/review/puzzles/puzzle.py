@@ -25,11 +25,11 @@ SENSES: frozenset[Kind] = frozenset({"sense", "queen", "king"})  # whose answer 
 
 # Bits up to which a puzzle is easy, and medium: about a third of those found in real games each.
 EASIER: dict[Kind, tuple[float, float]] = {
-    "take": (1.5, 2.5),
-    "sense": (3.0, 5.0),
-    "queen": (3.5, 5.0),
-    "king": (4.0, 6.0),
-    "save": (3.0, 4.5),
+    "take": (1.5, 2.7),
+    "sense": (3.5, 4.8),
+    "queen": (6.0, 7.5),
+    "king": (5.5, 7.2),
+    "save": (1.8, 2.9),
 }
 QUESTIONS: dict[Kind, str] = {
     "take": "A move takes the king for certain. Find it.",
