@@ -16,6 +16,7 @@ from penumbra.commands import (
     analyse,
     archive,
     bench,
+    connect,
     demo,
     doctor,
     evaluate,
@@ -92,6 +93,7 @@ _add(
 _add(
     "Compete",
     (new_bot.new_bot, new_bot.EXAMPLES),
+    (connect.connect, connect.EXAMPLES),
     (match.match, match.EXAMPLES),
     (tournament.tournament, tournament.EXAMPLES),
     (rate.rate, rate.EXAMPLES),
