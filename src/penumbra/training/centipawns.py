@@ -234,7 +234,7 @@ def evaluate(
     seconds: float,
     report: Callable[[int], None] = lambda done: None,
 ) -> Result:
-    """The policy and the engine alone, and the player at so many seconds a move without and with the engine's opinion."""
+    """The policy alone, the engine alone, and the player at so many seconds a move without the engine and with it."""
     shipped = replace(configuration, seconds=seconds, seed=0)
     plain = replace(shipped, root={**shipped.root, "engine_weight": 0.0})
     evaluator, _ = make_evaluators(shipped, "")
