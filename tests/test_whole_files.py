@@ -100,6 +100,8 @@ MAY = {
     ("server/game_log.py", "fdopen"),  # a log, which keeps whole lines itself, and a copy of a damaged one
     ("training/ppo.py", "open"),  # what a process prints
     ("interop/isolated_host.py", "open"),  # the same
+    ("arena/remote_games.py", "open"),  # the same
+    ("arena/remote_games.py", "fdopen"),  # where its log went before
 }
 
 

@@ -253,6 +253,7 @@ def test_a_line_that_was_torn_is_left_out(tmp_path: Path) -> None:
     whole = path.read_text()
     path.write_text(whole + json.dumps({"sensed": [9, [0] * 9]})[:12])
     again = KeptGame(path)
-    assert again.observations == [OpponentMoved(None)] and path.read_text() == whole
+    assert again.observations == [OpponentMoved(None)]
     again.observe(Sensed(None, ()))
+    assert path.read_text().startswith(whole + '{"sensed"')
     assert KeptGame(path).observations == [OpponentMoved(None), Sensed(None, ())]

@@ -29,6 +29,7 @@ from penumbra.interop.kept_game import Invited, KeptGame
 from penumbra.interop.remote_game import play_on
 from penumbra.players.penumbra.configuration import from_table
 from penumbra.players.penumbra.factory import make_penumbra
+from penumbra.whole_files import write_text
 
 log = logging.getLogger(__name__)
 
@@ -136,7 +137,7 @@ class RemoteGames:
             if len(self._playing) >= self._most:
                 return
             mark = self._mark(invitation)
-            mark.write_text(json.dumps([self._account.url, self._account.username]))
+            write_text(mark, json.dumps([self._account.url, self._account.username]))
             try:
                 game = int(self._connection.ask("POST", f"invitations/{invitation}")["game_id"])
             except ServerError as error:

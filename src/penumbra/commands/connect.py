@@ -18,9 +18,9 @@ EXAMPLES = examples(
 
 def connect(
     url: Annotated[str, typer.Argument(help="The server's address.")] = "https://rbc.jhuapl.edu",
-    username: Annotated[str, typer.Option(help="The name of the account that plays.", prompt=True)] = "",
+    username: Annotated[str, typer.Option(help="The account that plays; asked for where it is missing.")] = "",
     password: Annotated[
-        str, typer.Option(help="Its password.", envvar="PENUMBRA_PASSWORD", prompt=True, hide_input=True)
+        str, typer.Option(help="Its password; asked for where it is missing.", envvar="PENUMBRA_PASSWORD")
     ] = "",
     games_at_once: Annotated[int, typer.Option("--games", min=1, help="How many games to play at the same time.")] = 1,
     ranked: Annotated[bool, typer.Option("--ranked", help="Take part in ranked games.")] = False,
@@ -48,6 +48,8 @@ def connect(
     from penumbra.network.inference_server import running_server
     from penumbra.players.penumbra.configuration import from_environment, from_file, to_table
 
+    username = username or typer.prompt("Username")
+    password = password or typer.prompt("Password", hide_input=True)
     data.mkdir(parents=True, exist_ok=True)
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr), logging.FileHandler(data / LOG)]
     logging.basicConfig(level=logging.INFO, format=FORMAT, handlers=handlers)

@@ -8,12 +8,12 @@ its way, the file says what may have been done.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+from penumbra.whole_files import append_lines, read_lines
 
 KINDS = {"turn": OpponentMoved, "sensed": Sensed, "moved": Moved}
 
@@ -53,7 +53,7 @@ class KeptGame:
             self.invited = invited
             self._write(asdict(invited))
             return
-        first, *rest = _whole_lines(path)
+        first, *rest = (json.loads(line) for line in read_lines(path))
         self.invited = Invited(**first)
         for line in rest:
             self._take(line)
@@ -87,10 +87,7 @@ class KeptGame:
         self._take(line)
 
     def _write(self, line: dict[str, Any]) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        append_lines(self.path, json.dumps(line) + "\n")
 
     def _take(self, line: dict[str, Any]) -> None:
         ((kind, value),) = line.items()
@@ -114,11 +111,3 @@ class KeptGame:
                     self.unheard = None
                 values = [tuple(each) if isinstance(each, list) else each for each in value]
                 self.observations.append(KINDS[kind](*values))
-
-
-def _whole_lines(path: Path) -> list[dict[str, Any]]:
-    text = path.read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        path.write_text(whole, encoding="utf-8")
-    return [json.loads(line) for line in whole.splitlines()]
