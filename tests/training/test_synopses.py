@@ -132,6 +132,40 @@ def test_from_weights_to_games_to_better_weights(tmp_path: Path) -> None:
         assert len(archive) == 2
 
 
+def test_a_network_begins_to_read_more_as_it_was_and_learns_from_it(tmp_path: Path) -> None:
+    given = tiny("binary")
+    wider = weights.reading(given, "graded")
+    _, particles = middle_game(24)
+    legal = Legal(*particles.legal())
+    before = TorchEvaluator(from_weights(given), "cpu").evaluate(particles.features("binary"), legal, False)
+    after = TorchEvaluator(from_weights(wider), "cpu").evaluate(particles.features("graded"), legal, False)
+    for said, then in zip(before, after, strict=True):
+        np.testing.assert_allclose(then, said, rtol=1e-5, atol=1e-6)
+    assert weights.reading(given, "binary") is given
+
+    weights.save(given, tmp_path / "w.safetensors")
+    plan = Improvement(steps=60, batch=64, examples=ExampleSettings(cap=100, settle=False))
+    out = tmp_path / "out"
+    run(ImprovementRun(tmp_path / "w.safetensors", out, 600, plan, "cpu", synopsis="graded", at_once=4, rounds=1))
+    learned = weights.load(out / "playing.safetensors")
+    assert learned.architecture.synopsis == "graded"
+    assert np.abs(learned.tensors["tower.0.first.weight"][:, LAYOUTS["binary"].bits :]).max() > 0
+
+
+def test_a_network_cannot_lose_what_it_reads(tmp_path: Path) -> None:
+    with pytest.raises(weights.WeightsError, match=r"graded synopses reads .*, which shares ones have not"):
+        weights.reading(tiny("graded"), "shares")
+    as_wide = Network(Architecture(len(LAYOUTS["binary"].planes), 1, ("All", "Top")))
+    with pytest.raises(weights.WeightsError, match="104 channels and 104 planes has no shortcut"):
+        weights.reading(to_weights(as_wide), "graded")
+    weights.save(tiny("graded"), tmp_path / "w.safetensors")
+    done = penumbra(
+        "improve", tmp_path / "w.safetensors", "--out", tmp_path / "o", "--minutes", "1", "--synopsis", "binary"
+    )
+    assert done.returncode == 1 and "w.safetensors: a network of graded synopses reads" in done.stderr
+    assert not (tmp_path / "o").exists()
+
+
 @pytest.mark.parametrize("synopsis", get_args(Synopsis))
 def test_a_graded_table_shows_each_network_what_its_own_would(synopsis: Synopsis) -> None:
     plans = {"All": Plan("all", multiplicity=2)}

@@ -10,6 +10,7 @@ import typer
 from penumbra.commands.checks import file_to_read, first, folder_to_fill
 from penumbra.commands.errors import when_interrupted
 from penumbra.commands.options import MINUTES, WORKERS, ArchivesIfAny, Cap, Device, Seed, examples
+from penumbra.rbc.synopsis import Synopsis
 
 EXAMPLES = examples(
     "penumbra improve src/penumbra/weights/lite.safetensors --out runs/improved --minutes 30",
@@ -29,6 +30,10 @@ def improve(
         typer.Option(
             help="Weights of any size whose policy it learns too, less and less.", callback=first(file_to_read)
         ),
+    ] = None,
+    synopsis: Annotated[
+        Synopsis | None,
+        typer.Option(help="Let it read another sort of synopsis than before.", show_default="what it reads"),
     ] = None,
     opponent: Annotated[
         list[str] | None, typer.Option(help="A headset to play against besides itself; may be repeated.")
@@ -122,6 +127,7 @@ def improve(
         seconds=60 * minutes,
         plan=plan,
         device=choose_device(device),
+        synopsis=synopsis,
         teacher=teacher,
         opponents=tuple(opponent or ()),
         against_itself=against_itself,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from penumbra.network.architecture import PIECE_COUNTS, PIECE_KINDS, Architecture
-from penumbra.rbc.synopsis import LAYOUTS
+from penumbra.rbc.synopsis import LAYOUTS, Synopsis
 from penumbra.whole_files import WriteError, replacing
 
 FORMAT = "penumbra-1"
 COUNT = ".num_batches_tracked"  # the tensors that are integers
 AUXILIARY = ("soon_win", "soon_lose", "pieces")  # heads that regularise training and are not used in play
 ENGINE = "engine"  # another such head, which only some networks have
+FROM_PLANES = ("tower.0.first.weight", "tower.0.shortcut.weight")  # what the planes are multiplied by
 SHIPPED = Path(__file__).resolve().parent.parent / "weights"
 LITE, FULL = SHIPPED / "lite.safetensors", SHIPPED / "full.safetensors"
 Tensors = dict[str, NDArray[Any]]
@@ -61,6 +62,29 @@ def for_play(weights: Weights) -> Weights:
     """The same without the auxiliary heads."""
     tensors = {name: tensor for name, tensor in weights.tensors.items() if _head_of(name) not in (*AUXILIARY, ENGINE)}
     return Weights(weights.architecture, tensors, weights.about)
+
+
+def reading(weights: Weights, synopsis: Synopsis) -> Weights:
+    """A network that is given another sort of synopsis and says the same: it has yet to learn what the new planes mean.
+
+    WeightsError if what it reads is no part of that sort.
+    """
+    a = weights.architecture
+    if synopsis == a.synopsis:
+        return weights
+    planes = [plane.number for plane in LAYOUTS[synopsis].planes]
+    missing = [plane.name for plane in a.layout.planes if plane.number not in planes]
+    if missing:
+        raise WeightsError(f"a network of {a.synopsis} synopses reads {missing[0]!r}, which {synopsis} ones have not")
+    if a.n_width in (a.planes, len(planes)):
+        raise WeightsError(f"a network of {a.n_width} channels and {a.n_width} planes has no shortcut to widen")
+    places = [planes.index(plane.number) for plane in a.layout.planes]
+    tensors = dict(weights.tensors)
+    for name in FROM_PLANES:
+        before = tensors[name]
+        tensors[name] = np.zeros((before.shape[0], len(planes), *before.shape[2:]), before.dtype)
+        tensors[name][:, places] = before
+    return Weights(replace(a, synopsis=synopsis), tensors, weights.about)
 
 
 def save(weights: Weights, path: Path) -> None:

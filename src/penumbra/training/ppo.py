@@ -50,6 +50,7 @@ from penumbra.network.inference_server import load_at, running_server
 from penumbra.network.loading import OWN
 from penumbra.network.model import Network, from_weights, network_input, to_weights
 from penumbra.network.weights import Weights, WeightsError
+from penumbra.rbc.synopsis import Synopsis
 from penumbra.training.data import Table, top_players
 from penumbra.training.examples import ExampleSettings, split
 from penumbra.training.league import League
@@ -504,6 +505,7 @@ class ImprovementRun:
     seconds: float
     plan: Improvement
     device: str  # cpu or cuda
+    synopsis: Synopsis | None = None  # what the network is to read; None: what it reads
     teacher: Path | None = None  # weights of any size whose policy it learns at first
     opponents: tuple[str, ...] = ()  # headsets in bulk games
     against_itself: float = 0.5  # share of the bulk games
@@ -526,6 +528,10 @@ def run(given: ImprovementRun) -> None:
     unknown = set(given.opponents) - set(weights.architecture.headsets)
     if unknown:
         raise WeightsError(f"{given.weights}: there is no headset {', '.join(sorted(unknown))}")
+    try:
+        weights = weights_file.reading(weights, given.synopsis or weights.architecture.synopsis)
+    except WeightsError as error:
+        raise WeightsError(f"{given.weights}: {error}") from None
     out.mkdir(parents=True, exist_ok=True)
     if given.threads:
         set_threads(given.threads)
