@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from starlette.testclient import TestClient, WebSocketTestSession
+from starlette.websockets import WebSocketDisconnect
 
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.actions import PASS
@@ -114,6 +116,22 @@ def new_game(client: TestClient, color: str = "white", player: str = "random", *
     return str(answer.json()["game"])
 
 
+def another(client: TestClient) -> TestClient:
+    """Another browser at the same server: it has cookies of its own."""
+    other = TestClient(client.app, base_url=BASE)
+    other.portal = client.portal
+    return other
+
+
+def between_people(host: TestClient, guest: TestClient, color: str = "white", **wishes: Any) -> str:
+    """A game that one browser begins, and in which the other takes the seat that is free."""
+    answer = host.post("/api/games", json={"mode": "friend", "color": color, **wishes})
+    assert answer.status_code == 200, answer.text
+    game = str(answer.json()["game"])
+    assert guest.post(f"/api/games/{game}/seat").status_code == 200
+    return game
+
+
 class Page:
     """One connection to a game, as the page in the browser has it."""
 
@@ -151,3 +169,19 @@ class Page:
 def page(client: TestClient, game: str) -> Iterator[Page]:
     with client.websocket_connect(f"ws://localhost/api/games/{game}/socket") as socket:
         yield Page(socket)
+
+
+def hung_up(client: TestClient, game: str) -> tuple[int, str]:
+    """How a socket is closed that may not see a game."""
+    address = f"ws://localhost/api/games/{game}/socket"
+    with client.websocket_connect(address) as socket, pytest.raises(WebSocketDisconnect) as closed:
+        socket.receive_text()
+    return closed.value.code, str(closed.value.reason)
+
+
+@contextlib.contextmanager
+def both_pages(first: TestClient, second: TestClient, game: str) -> Iterator[tuple[Page, Page]]:
+    """Two people at their game, each of whom knows that the other is there."""
+    with page(first, game) as one, page(second, game) as other:
+        assert one.receive()["state"]["here"] and other.state["here"]
+        yield one, other

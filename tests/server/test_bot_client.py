@@ -63,8 +63,8 @@ def in_lobby(folder: Path, test: Callable[[Lobby], Awaitable[None]]) -> None:
 
 async def play_turn(game: LiveGame, move: str) -> None:
     await until(lambda: game.over or (game.game.turn and game.game.step == 0))
-    game.handle(Sense(type="sense", step=game.step, square="d5"))
-    game.handle(Move(type="move", step=game.step, move=move))
+    game.place().handle(Sense(type="sense", step=game.step, square="d5"))
+    game.place().handle(Move(type="move", step=game.step, move=move))
 
 
 def test_a_bot_goes_on_after_the_death_of_its_process(tmp_path: Path) -> None:
@@ -90,14 +90,14 @@ def test_a_watched_game_shows_every_step_with_both_sets_and_thoughts(tmp_path: P
         wish = NewWatch(mode="watch", white=Side(player="penumbra"), black=Side(player="hunter"), paused=True)
         game = await lobby.create(wish)
         listener = Listener()
-        game.join(listener)
+        game.place().join(listener)
         for step in range(4):
             seen = len(listener.messages)
             await asyncio.sleep(0.05)
             assert len(listener.messages) == seen, "a paused game goes on"
             await until(lambda: game._bots is not None)
             while len(listener.messages) == seen:
-                game.handle(Step(type="step"))
+                game.place().handle(Step(type="step"))
                 await asyncio.sleep(0.02)
             shown = listener.messages[-1]["step"]
             assert shown["step"] == step
@@ -105,7 +105,7 @@ def test_a_watched_game_shows_every_step_with_both_sets_and_thoughts(tmp_path: P
             assert (shown["thought"] is not None) == (step < 2)
         assert shown["sets"]["white"]["states"] > 1
         with pytest.raises(Refusal):
-            game.handle(Sense(type="sense", step=game.step, square="e4"))
+            game.place().handle(Sense(type="sense", step=game.step, square="e4"))
 
     in_lobby(tmp_path, test)
 
@@ -118,7 +118,7 @@ def test_who_runs_out_of_time_loses(tmp_path: Path) -> None:
         )
         game = await lobby.create(wish)
         listener = Listener()
-        game.join(listener)
+        game.place().join(listener)
         await until(lambda: game.over)
         assert listener.messages[-1]["state"]["result"] == {"winner": "black", "reason": "TIMEOUT"}
         assert game.record().reason == "TIMEOUT"
@@ -238,11 +238,11 @@ def test_what_is_asked_about_one_bot_is_done_in_order() -> None:
 def test_the_bots_of_a_game_that_is_over_are_freed(tmp_path: Path) -> None:
     async def test(lobby: Lobby) -> None:
         game = await lobby.create(NewPlay(mode="play", opponent=Side(player="random"), color="white"))
-        game.join(Listener())
+        game.place().join(Listener())
         await play_turn(game, "a2a3")
         await until(lambda: game.game.plies == 2)
         await lobby.client.call(f"{game.setup.id}:black", "moved", 0, 0, None)
-        game.handle(Resign(type="resign"))
+        game.place().handle(Resign(type="resign"))
         with pytest.raises(Missing):
             await lobby.client.call(f"{game.setup.id}:black", "moved", 0, 0, None)
 

@@ -132,14 +132,14 @@ def test_a_game_goes_on_while_the_disk_is_full_and_its_player_is_told(
         clock = {"seconds": 60.0, "increment": 5.0}
         wish = {"mode": "play", "opponent": {"player": "random"}, "color": "white", "clock": clock}
         game = await lobby.create(NewPlay.model_validate(wish))
-        game.join(Listener())
+        game.place().join(Listener())
         assert messages[-1]["state"]["kept"]
         disk.room = 70
         for word in ("a2a3", "b2b3"):
             while game.game.turn is False:
                 await asyncio.sleep(0)
-            game.handle(Sense(type="sense", step=game.step, square="d5"))
-            game.handle(Move(type="move", step=game.step, move=word))
+            game.place().handle(Sense(type="sense", step=game.step, square="d5"))
+            game.place().handle(Move(type="move", step=game.step, move=word))
         assert not messages[-1]["state"]["kept"]
         assert game.game.plies >= 3
         assert messages[-1]["state"]["clocks"]["white"] == 70.0
@@ -162,7 +162,7 @@ def test_a_new_game_on_a_full_disk_is_played(tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         lobby = Lobby(tmp_path / "file" / "games", ScriptedBots(PASSES), Configuration(), 1)
         game = await lobby.create(NewPlay(mode="play", opponent=Side(player="random"), color="white"))
-        game.handle(Sense(type="sense", step=0, square="e7"))
+        game.place().handle(Sense(type="sense", step=0, square="e7"))
         assert not game.kept and game.step == 1
         with pytest.raises(ValueError, match="all are in use"):
             await lobby.create(NewPlay(mode="play", opponent=Side(player="random"), color="white"))

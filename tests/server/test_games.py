@@ -147,9 +147,9 @@ def test_what_happens_after_a_greeting_is_not_in_it(tmp_path: Path) -> None:
     async def run() -> None:
         lobby = Lobby(tmp_path, ScriptedBots(PASSES), Configuration(), 1)
         game = await lobby.create(NewPlay(mode="play", opponent=Side(player="random"), color="white"))
-        connection = asyncio.create_task(Connection(cast(WebSocket, Socket()), game).run())
+        connection = asyncio.create_task(Connection(cast(WebSocket, Socket()), game.place()).run())
         await asyncio.sleep(0)  # the greeting is queued, and nothing written yet
-        game.handle(Sense(type="sense", step=0, square="e7"))
+        game.place().handle(Sense(type="sense", step=0, square="e7"))
         await connection
         await lobby.close()
 

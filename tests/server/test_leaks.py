@@ -1,9 +1,10 @@
 """Nothing of the hidden position reaches the browser.
 
-A game is played twice against the server by the same person's actions. The second time the bot plays another game that
-looks the same to the person: its pieces stand elsewhere, and every observation is the same. Whatever the browser is
-sent, at any moment, must then be the same to the byte: the person's own events, answers to faults, what the endpoints
-say, the assistance, the hints, and the person's history.
+A game is played twice on the server by the same person's actions. The second time the opponent, a program or another
+person, plays another game that looks the same to the person: its pieces stand elsewhere, and every observation is the
+same. Whatever the browser is sent, at any moment, must then be the same to the byte: the person's own events, answers
+to faults, what the endpoints say, the assistance, the hints, and the person's history. Between two people the same
+holds for each of them, and for a third who has the link.
 """
 
 from __future__ import annotations
@@ -16,23 +17,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from penumbra.players.opponents.hunter import Hunter
 from penumbra.players.opponents.random_player import RandomPlayer
 from penumbra.rbc.actions import SQUARE_NAMES, code_to_uci, view, view_code
 from penumbra.rbc.player_view import color_name
-from penumbra.server.human_game import HumanGame
+from penumbra.server.seat import Seat
 from tests.server.other_histories import Story, other_history, play
-from tests.server.scripted import Page, new_game, page, server
+from tests.server.scripted import Page, another, between_people, both_pages, hung_up, new_game, page, server
 from tests.support.evidence import scale
 
 PLIES = scale(24, 40)
 GAMES = scale([(4, True), (3, False)], [(seed, seed % 2 == 0) for seed in range(20)])
+Traffic = Callable[[Path, Story, bool], list[str]]
 ADVISED = 60  # messages, until which hints are asked for before a sense too
 PATHS = (
     "/api/games",
     "/api/games/{game}",
     "/api/games/{game}/ending",
+    "/api/games/{game}/seat",
     "/api/games/{game}x",
     "/api/history",
     "/api/archive",
@@ -45,8 +49,8 @@ PROBES: list[object] = [
 ]
 
 
-def traffic(folder: Path, story: Story, color: bool) -> list[str]:
-    """All that the browser gets in a game that the person resigns at the end of the story."""
+def against_program(folder: Path, story: Story, color: bool) -> list[str]:
+    """All that the browser gets in a game against a program that the person resigns at the end of the story."""
     folder.mkdir()
     with server(folder, story.script(not color)) as client:
         game = new_game(client, color_name(color))
@@ -63,14 +67,8 @@ def traffic(folder: Path, story: Story, color: bool) -> list[str]:
                 person.sense(square)
                 person.receive_until("move")
                 advise(person)
-                for probe in PROBES:
-                    person.send(probe)
-                for word in unlisted(person.state["moves"]):
-                    person.send({"type": "move", "step": person.state["step"], "move": word})
-                for path in PATHS:
-                    answers.append(undated(client.get(path.format(game=game)).text))
-                move = code_to_uci(view_code(turn.move, color)) if turn.move else None
-                person.move(move)
+                answers += probed(client, person, game)
+                person.move(code_to_uci(view_code(turn.move, color)) if turn.move else None)
             person.receive_until("sense")
             with page(client, game) as again:  # a reload is told everything once more
                 answers += again.traffic
@@ -78,6 +76,45 @@ def traffic(folder: Path, story: Story, color: bool) -> list[str]:
             person.receive_until("over")
         assert client.get(f"/api/games/{game}").status_code == 200
         return person.traffic + answers
+
+
+def between_persons(folder: Path, story: Story, color: bool) -> list[str]:
+    """All that one of two people gets, and a third one, in such a game."""
+    folder.mkdir()
+    with server(folder) as mine:
+        theirs, third = another(mine), another(mine)
+        game = between_people(mine, theirs, color_name(color))
+        answers: list[str] = []
+        with both_pages(theirs, mine, game) as (other, person):
+            for turn in story.turns:
+                ours = turn.color == color
+                actor = person if ours else other
+                actor.receive_until("sense")
+                if ours:
+                    person.send({"type": "hint", "step": person.state["step"]})
+                actor.sense(None if turn.sense is None else SQUARE_NAMES[view(turn.sense, turn.color)])
+                if ours:
+                    person.send({"type": "assist", "on": True})
+                    answers += probed(mine, person, game)
+                    answers += [undated(third.get(path.format(game=game)).text) for path in PATHS]
+                    answers.append(str(hung_up(third, game)))
+                actor.move(code_to_uci(view_code(turn.move, turn.color)) if turn.move else None)
+            person.receive_until("sense")
+            with page(mine, game) as again:
+                answers += again.traffic
+            person.send({"type": "resign"})
+            person.receive_until("over")
+            other.receive_until("over")
+        return person.traffic + answers
+
+
+def probed(client: TestClient, person: Page, game: str) -> list[str]:
+    """What the addresses say; faults that are made on purpose are answered to the page."""
+    for probe in PROBES:
+        person.send(probe)
+    for word in unlisted(person.state["moves"]):
+        person.send({"type": "move", "step": person.state["step"], "move": word})
+    return [undated(client.get(path.format(game=game)).text) for path in PATHS]
 
 
 def advise(person: Page) -> None:
@@ -111,8 +148,11 @@ def moments_that_differ(a: Story, b: Story) -> int:
     return sum(x.split()[0] != y.split()[0] for x, y in zip(a.fens, b.fens, strict=True))
 
 
+@pytest.mark.parametrize("traffic", [against_program, between_persons])
 @pytest.mark.parametrize(("seed", "color"), GAMES)
-def test_the_browser_is_sent_the_same_whatever_the_hidden_position_is(tmp_path: Path, seed: int, color: bool) -> None:
+def test_the_browser_is_sent_the_same_whatever_the_hidden_position_is(
+    tmp_path: Path, seed: int, color: bool, traffic: Traffic
+) -> None:
     story, other = stories(seed, color)
     assert moments_that_differ(story, other) >= len(story.turns) // 5
     mine, theirs = traffic(tmp_path / "a", story, color), traffic(tmp_path / "b", other, color)
@@ -120,22 +160,25 @@ def test_the_browser_is_sent_the_same_whatever_the_hidden_position_is(tmp_path: 
     assert mine == theirs
 
 
-def leaked(fact: Callable[[HumanGame], Any]) -> Callable[[HumanGame], dict[str, Any]]:
-    honest = HumanGame.state
-    return lambda game: honest(game) | {"leak": fact(game)}
+def leaked(fact: Callable[[Seat], Any]) -> Callable[[Seat], dict[str, Any]]:
+    honest = Seat.state
+    return lambda seat: honest(seat) | {"leak": fact(seat)}
 
 
+@pytest.mark.parametrize("traffic", [against_program, between_persons])
 @pytest.mark.parametrize(
     "fact",
     [
-        lambda game: game.game.fen(),
-        lambda game: game.game.halfmove_clock,
-        lambda game: game.views[not game.color].observations[-1:],
+        lambda seat: seat.game.game.fen(),
+        lambda seat: seat.game.game.halfmove_clock,
+        lambda seat: seat.game.views[not seat.color].observations[-1:],
     ],
     ids=["position", "half-move clock", "the other side's observations"],
 )
-def test_a_leak_would_be_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fact: Callable[..., Any]) -> None:
+def test_a_leak_would_be_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fact: Callable[..., Any], traffic: Traffic
+) -> None:
     """The same comparison with a server that tells too much."""
-    monkeypatch.setattr(HumanGame, "state", leaked(fact))
+    monkeypatch.setattr(Seat, "state", leaked(fact))
     story, other = stories(4, True)
     assert traffic(tmp_path / "a", story, True) != traffic(tmp_path / "b", other, True)

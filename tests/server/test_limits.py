@@ -74,9 +74,9 @@ def test_a_game_that_does_not_end_is_drawn(tmp_path: Path) -> None:
         for _ in range(20):
             if game.over:
                 break
-            game.handle(Sense(type="sense", step=game.step, square=None))
+            game.place().handle(Sense(type="sense", step=game.step, square=None))
             word = next(word for word in listed_moves(game.game) if word[1] < word[3])  # forwards
-            game.handle(Move(type="move", step=game.step, move=word))
+            game.place().handle(Move(type="move", step=game.step, move=word))
             while not game.over and not game.game.turn:
                 await asyncio.sleep(0)
         assert game.result is not None and (game.result.winner, game.result.reason) == (None, "TURN_LIMIT")
@@ -137,7 +137,7 @@ def test_a_page_that_does_not_listen_is_hung_up_on(tmp_path: Path, limit: str, m
 
     async def test(lobby: Lobby) -> None:
         game: LiveGame = await lobby.create(NewPlay(mode="play", opponent=Side(player="random"), color="white"))
-        talk = Connection(cast(WebSocket, Deaf()), game)
+        talk = Connection(cast(WebSocket, Deaf()), game.place())
         task = asyncio.create_task(talk.run())
         await asyncio.sleep(0)
         for number in range(100):

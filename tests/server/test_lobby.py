@@ -36,8 +36,8 @@ class Listener:
 
 
 def play_turn(game: LiveGame, move: str) -> None:
-    game.handle(Sense(type="sense", step=game.step, square="d5"))
-    game.handle(Move(type="move", step=game.step, move=move))
+    game.place().handle(Sense(type="sense", step=game.step, square="d5"))
+    game.place().handle(Move(type="move", step=game.step, move=move))
 
 
 async def settled() -> None:
@@ -181,11 +181,11 @@ def test_two_servers_do_not_play_the_same_game(tmp_path: Path) -> None:
 def test_what_is_over_is_freed_when_nobody_looks_at_it(tmp_path: Path) -> None:
     async def test(lobby: Lobby) -> None:
         game, listener = await lobby.create(PLAY), Listener()
-        game.join(listener)
-        game.handle(Resign(type="resign"))
+        game.place().join(listener)
+        game.place().handle(Resign(type="resign"))
         await settled()
         assert list(lobby.awake) == [game.setup.id]
-        game.leave(listener)
+        game.place().leave(listener)
         assert not lobby.awake
         assert lobby.record(game.setup.id).reason == "RESIGN"
         assert not lobby.awake, "it need not be woken to be shown"
@@ -202,10 +202,10 @@ def test_what_is_over_does_not_wait_for_the_garbage_collector(tmp_path: Path) ->
 
     async def test(lobby: Lobby) -> None:
         game, listener = await lobby.create(PLAY), Listener()
-        game.join(listener)
+        game.place().join(listener)
         await settled()
-        game.handle(Resign(type="resign"))
-        game.leave(listener)
+        game.place().handle(Resign(type="resign"))
+        game.place().leave(listener)
         await settled()
         held = weakref.ref(game)
         del game
@@ -243,10 +243,10 @@ def test_programs_that_nobody_watches_do_not_think(tmp_path: Path) -> None:
         game, listener = await lobby.create(wish), Listener()
         await settled()
         assert bots.asked == 0
-        game.join(listener)
+        game.place().join(listener)
         while len(listener.messages) < 5:
             await asyncio.sleep(0.01)
-        game.leave(listener)
+        game.place().leave(listener)
         await settled()
         asked = bots.asked
         await asyncio.sleep(0.05)
@@ -260,9 +260,9 @@ def test_so_many_pages_look_at_a_game_and_no_more(tmp_path: Path) -> None:
     async def test(lobby: Lobby) -> None:
         game = await lobby.create(PLAY)
         for _ in range(MOST_PAGES):
-            game.join(Listener())
+            game.place().join(Listener())
         with pytest.raises(Refusal, match="look at this game"):
-            game.join(Listener())
+            game.place().join(Listener())
 
     in_lobby(tmp_path, test)
 
@@ -288,12 +288,12 @@ def test_a_log_that_is_refused_stays_as_it_is(tmp_path: Path) -> None:
 def test_a_game_that_ended_in_a_turn_is_told_again_with_its_beginning(tmp_path: Path) -> None:
     async def test(lobby: Lobby) -> None:
         game, listener = await lobby.create(PLAY), Listener()
-        game.join(listener)
-        game.handle(Resign(type="resign"))
-        game.leave(listener)
+        game.place().join(listener)
+        game.place().handle(Resign(type="resign"))
+        game.place().leave(listener)
         again = lobby.find(game.setup.id)
         assert again is not game
-        again.join(listener)
+        again.place().join(listener)
         told = [message["events"] for message in listener.messages if message["type"] == "game"]
         assert told[0] == told[1] and [event["type"] for event in told[1]] == ["turn"]
 

@@ -148,7 +148,7 @@ class Protocol(RuleBasedStateMachine):
             assert refusal.code in ("unknown game", "unreadable", "full")
             return None
         page = Page(found)
-        self.do(lambda: found.join(page))
+        self.do(lambda: found.place().join(page))
         self.open.add(page)
         return page
 
@@ -161,7 +161,7 @@ class Protocol(RuleBasedStateMachine):
     def go(self, page: Page | None) -> None:
         if page in self.open:
             self.open.discard(page)
-            self.do(lambda: page.game.leave(page))
+            self.do(lambda: page.game.place().leave(page))
 
     @rule(page=pages, square=st.sampled_from([*SQUARE_NAMES, None]), number=st.integers(0, 50))
     def act(self, page: Page | None, square: str | None, number: int) -> None:
@@ -182,7 +182,7 @@ class Protocol(RuleBasedStateMachine):
             return
         game, step = page.game, page.game.step
         with contextlib.suppress(Refusal):
-            self.do(lambda: game.handle(parse_message(text)))
+            self.do(lambda: game.place().handle(parse_message(text)))
             assert step == 0 and '"step": 0' in text, "it was taken for a message"
             return
         assert game.step == step
@@ -194,7 +194,7 @@ class Protocol(RuleBasedStateMachine):
             assert page.state["phase"] == "over" and page.state["result"]["reason"] == "RESIGN"
 
     def say(self, page: Page, message: dict[str, Any]) -> None:
-        self.do(lambda: page.game.handle(parse_message(json.dumps(message))))
+        self.do(lambda: page.game.place().handle(parse_message(json.dumps(message))))
 
     @rule(full=st.booleans())
     def fill_the_disk(self, full: bool) -> None:
@@ -254,7 +254,7 @@ class Protocol(RuleBasedStateMachine):
     @invariant()
     def a_page_knows_how_things_stand(self) -> None:
         for page in self.open:
-            assert page.state == page.game.state()
+            assert page.state == page.game.place().state()
             if page.state["phase"] in ("sense", "move"):
                 assert page.state["step"] == page.game.step
 

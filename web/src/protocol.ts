@@ -67,12 +67,21 @@ export type GameEvent =
     };
 
 export interface PlayState {
-  phase: "sense" | "move" | "waiting" | "over";
+  phase: "invited" | "sense" | "move" | "waiting" | "over";
   step?: number;
   moves?: string[];
   clocks: Clocks | null;
   kept: boolean; // whether the server could write the whole game to its disk
   result?: Result;
+  here?: boolean; // between two people: whether the other one is
+  rematch?: boolean; // and whether one has been asked for
+}
+
+/** The seat of a game between two people that is free, or one's own. */
+export interface FreeSeat {
+  color: Color;
+  clock: GameAbout["clock"];
+  taken: boolean;
 }
 
 export interface PlayGreeting {

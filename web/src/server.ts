@@ -66,6 +66,7 @@ export async function* postForLines<T>(path: string, body: string, signal?: Abor
 
 const NO_GAME = 4404;
 const UNKNOWN_ORIGIN = 4403;
+const FREE_SEAT = 4409;
 const FIRST_WAIT = 250; // milliseconds before the first try to come back; each further one waits twice as long
 const LONGEST_WAIT = 5_000;
 
@@ -75,6 +76,8 @@ export interface SocketEvents<T> {
   connected(yes: boolean): void;
   /** There is no such game, or not for this page; nothing more will come. */
   refused(reason: string): void;
+  /** The other of two people may come in here; nothing more will come until somebody does. */
+  invited?(): void;
 }
 
 /** A game's socket. After a loss it tries again until it is closed; the server then tells everything once more. */
@@ -128,6 +131,11 @@ export class GameSocket<T> {
       if (code === NO_GAME || code === UNKNOWN_ORIGIN) {
         this.close();
         this.events.refused(reason || "there is no such game");
+        return;
+      }
+      if (code === FREE_SEAT) {
+        this.close();
+        this.events.invited?.();
         return;
       }
       this.events.connected(false);

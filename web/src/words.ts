@@ -1,6 +1,6 @@
 // What happened, in words.
 
-import type { EndingFacts, GameEvent, Result } from "./protocol";
+import type { EndingFacts, GameEvent, Result, SideAbout } from "./protocol";
 import { type Color, type Pieces, type Square, colorOf, kindName, pieceName } from "./squares";
 
 const REASONS: Record<string, string> = {
@@ -15,6 +15,9 @@ export const UNKEPT =
   "The server cannot write this game to its disk. You can play on, but the game is lost if the server stops.";
 
 const capital = (text: string): string => text[0]!.toUpperCase() + text.slice(1);
+
+/** Who plays a side: a program, or the other of two people. */
+export const sideName = (side: SideAbout): string => (side.player === null ? "A friend" : side.name);
 
 export const reasonName = (reason: string): string => REASONS[reason] ?? reason.toLowerCase().replaceAll("_", " ");
 

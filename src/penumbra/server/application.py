@@ -45,6 +45,7 @@ TRIAL_SECONDS = 3.0  # that the list of players waits for the trial of Penumbra
 NEW_GAMES = (2.0, 60)  # a second, and at once, for the whole server
 UNKNOWN_ORIGIN = 4403  # code of a closed socket
 NO_GAME = 4404
+FREE_SEAT = 4409
 Number = Annotated[int, InPath(ge=0, lt=2**63)]  # of a game in the archive
 
 
@@ -130,14 +131,12 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
         if not new_games.take():
             raise Refusal("too many", "too many new games at once; try again in a moment", 429)
         secret = access.new_secret() if settings.secret else None
-        person = request.cookies.get(access.PERSON_COOKIE)
-        if access.owner(person) is None:
-            person = access.new_secret()
+        person = person_of(request)
         game = await make(None if secret is None else access.digest(secret), access.owner(person))
         response = as_json({"game": game.setup.id})
-        if game.setup.person is not None:
-            remember_person(request, response, str(person))
-        if secret is not None:
+        if game.setup.persons:
+            remember_person(request, response, person)
+        if secret is not None and game.setup.secret is not None:
             response.set_cookie(
                 access.COOKIE,
                 secret,
@@ -148,6 +147,11 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
                 samesite="strict",
             )
         return response
+
+    def person_of(request: Request) -> str:
+        """The cookie of whoever asks, a new one where there is none."""
+        shown = request.cookies.get(access.PERSON_COOKIE)
+        return shown if shown is not None and access.owner(shown) else access.new_secret()
 
     def remember_person(request: Request, response: Response, person: str) -> None:
         """Each game lets the cookie live on."""
@@ -186,11 +190,27 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
             raise Refusal("unknown game", "there is no such game in your history", 404)
         return as_json({"deleted": 1})
 
+    @app.get("/api/games/{game_id}/seat")
+    async def free_seat(request: Request, game_id: str) -> dict[str, Any]:
+        return games.free_seat(game_id, owner_of(request))
+
+    @app.post("/api/games/{game_id}/seat")
+    async def take_seat(request: Request, game_id: str) -> Response:
+        person = person_of(request)
+        games.take_seat(game_id, access.digest(person))
+        response = as_json({"game": game_id})
+        remember_person(request, response, person)
+        return response
+
+    @app.post("/api/games/{game_id}/rematch")
+    async def rematch(request: Request, game_id: str) -> dict[str, Any]:
+        return {"game": games.rematch(game_id, owner_of(request)).setup.id}
+
     @app.get("/api/games/{game_id}/ending")
-    async def ending(game_id: str) -> dict[str, Any]:
-        """How a game ended, as the person who played it is told; as White is, where two programs played."""
-        record, person = games.record(game_id), games.person(game_id)
-        async for facts in games.client.stream(_ending, record.to_bytes(), person is not False):
+    async def ending(request: Request, game_id: str) -> dict[str, Any]:
+        """How a game ended, as a person who played it is told; as White is, where two programs played."""
+        record, color = games.record(game_id), games.side_of(game_id, owner_of(request))
+        async for facts in games.client.stream(_ending, record.to_bytes(), color):
             return dict(facts)
         raise Failed("nothing came")
 
@@ -216,7 +236,12 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
         if not (game.over or access.may_play(game.setup, socket.cookies.get(access.COOKIE))):
             await socket.close(UNKNOWN_ORIGIN, "this game is played in another browser; you can see it once it is over")
             return
-        await Connection(socket, game).run()
+        try:
+            place = game.place(access.owner(socket.cookies.get(access.PERSON_COOKIE)))
+        except Refusal as refusal:
+            await socket.close(FREE_SEAT if refusal.code == "free" else UNKNOWN_ORIGIN, str(refusal))
+            return
+        await Connection(socket, place).run()
 
     @app.websocket("/{path:path}")
     async def nowhere(socket: WebSocket, path: str) -> None:

@@ -31,7 +31,11 @@ class BotGame(LiveGame):
         self._new: asyncio.Queue[tuple[Step, dict[str, Any] | None]] = asyncio.Queue()
         self._showing: asyncio.Task[None] | None = None
 
+    def place(self, owner: str | None = None) -> BotGame:
+        return self
+
     def greeting(self) -> dict[str, Any]:
+        """For a page that comes, or comes back: everything so far."""
         return {
             "type": "game",
             "protocol": PROTOCOL,
@@ -51,10 +55,14 @@ class BotGame(LiveGame):
         super().start()
 
     def join(self, listener: Listener) -> None:
-        super().join(listener)
+        self.admit(listener, len(self.listeners))
+        listener.send(self.greeting())
         self._watched.set()
         if not self.paused:
             self._go.set()
+
+    def leave(self, listener: Listener) -> None:
+        self.dismiss(listener)
 
     def handle(self, message: Message) -> None:
         match message:

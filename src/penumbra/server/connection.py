@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi import WebSocket, WebSocketDisconnect
 
-from penumbra.server.live_game import LiveGame
+from penumbra.server.live_game import Place
 from penumbra.server.messages import Refusal, parse_message
 
 LONGEST = 1_024  # bytes of a message
@@ -44,9 +44,9 @@ class Allowance:
 class Connection:
     """Listens to a game until either side hangs up."""
 
-    def __init__(self, socket: WebSocket, game: LiveGame) -> None:
+    def __init__(self, socket: WebSocket, place: Place) -> None:
         self._socket = socket
-        self._game = game
+        self._place = place
         self._outgoing: asyncio.Queue[str | int] = asyncio.Queue()  # messages, or the code to close with
         self._behind = 0  # characters of the messages that wait
         self._given_up = False
@@ -68,7 +68,7 @@ class Connection:
 
     async def run(self) -> None:
         try:
-            self._game.join(self)
+            self._place.join(self)
         except Refusal as refusal:
             await self._socket.close(LATER, str(refusal))
             return
@@ -80,14 +80,14 @@ class Connection:
                 self._outgoing.put_nowait(TOO_MANY)
                 await writer
         finally:
-            self._game.leave(self)
+            self._place.leave(self)
             writer.cancel()
 
     def _receive(self, frame: Any) -> None:
         if frame["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(frame.get("code", 1000))
         try:
-            self._game.handle(parse_message(self._admitted(frame)))
+            self._place.handle(parse_message(self._admitted(frame)))
         except Refusal as refusal:
             self.send(refusal.to_json())
 

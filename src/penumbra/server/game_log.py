@@ -1,14 +1,15 @@
 """A game on disk: one file of JSON lines that only grows, from which the game goes on after a restart.
 
 The first line is the setup; then comes one line for each step, written before anybody is told of it, with what both
-clocks showed, and one where the person begins to be helped; the last says how the game ended. Each line follows from
-those before it: steps count up from 0, senses and moves take turns, and nothing follows the end. What does not follow
-is refused, and cut off a file that holds it.
+clocks showed, one where the person begins to be helped, and one, before the first step, where somebody takes a free
+seat; the last says how the game ended. Each line follows from those before it: steps count up from 0, senses and moves
+take turns, and nothing follows the end. What does not follow is refused, and cut off a file that holds it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import errno
 import fcntl
 import itertools
@@ -24,7 +25,7 @@ from pydantic import TypeAdapter
 from penumbra.core import GameRecord
 from penumbra.rbc.actions import code_to_uci, square_name, view, view_code
 from penumbra.rbc.observations import Moved, Sensed
-from penumbra.rbc.player_view import ColorName
+from penumbra.rbc.player_view import COLORS, ColorName
 from penumbra.rbc.walk import walk
 from penumbra.server.messages import Refusal
 
@@ -44,6 +45,7 @@ class SideSetup:
     player: str | None = None  # None: a person
     seconds: float | None = None
     nodes: int | None = None
+    owner: str | None = None  # SHA-256 of the cookie of the person, in whose history the game is
 
 
 @dataclass(frozen=True)
@@ -58,15 +60,35 @@ class Setup:
     seconds: float | None = None  # of the clock, None: there is none
     increment: float = 0.0
     secret: str | None = None  # SHA-256 of what a page must show before it may play; None: the id is enough
-    owner: str | None = None  # SHA-256 of the cookie of whoever began it, in whose history it is
+    rematch: str | None = None  # the id that a rematch will have, between two people; None where a program plays
 
     def side(self, color: bool) -> SideSetup:
         return self.white if color else self.black
 
     @property
-    def person(self) -> bool | None:
-        """The person's colour; None where two programs play."""
-        return True if self.white.player is None else False if self.black.player is None else None
+    def clock(self) -> dict[str, float] | None:
+        """As pages are told of it."""
+        return None if self.seconds is None else {"seconds": self.seconds, "increment": self.increment}
+
+    @property
+    def persons(self) -> tuple[bool, ...]:
+        """The colours that people play."""
+        return tuple(color for color in (True, False) if self.side(color).player is None)
+
+    @property
+    def free(self) -> bool | None:
+        """Which seat of a game between two people nobody has taken yet."""
+        return next((color for color in self.persons if len(self.persons) == 2 and not self.side(color).owner), None)
+
+    def seat_of(self, owner: str | None) -> bool | None:
+        """The colour that this person plays; None for anybody else."""
+        mine = (color for color in self.persons if owner is not None and self.side(color).owner == owner)
+        return next(mine, None)
+
+    def seated(self, color: bool, owner: str) -> Setup:
+        """The same after this person has taken a seat."""
+        side = dataclasses.replace(self.side(color), owner=owner)
+        return dataclasses.replace(self, white=side) if color else dataclasses.replace(self, black=side)
 
 
 @dataclass(frozen=True)
@@ -92,6 +114,14 @@ class AidLine:
 
 
 @dataclass(frozen=True)
+class SeatLine:
+    """Somebody takes the free seat of a game between two people."""
+
+    seat: ColorName
+    owner: str
+
+
+@dataclass(frozen=True)
 class Result:
     """How a game ended. After a crash nobody has won; `crashed` says whose program it was."""
 
@@ -112,7 +142,7 @@ class EndLine:
 
 
 StepLine = SenseLine | MoveLine
-Line = StepLine | AidLine | EndLine
+Line = StepLine | AidLine | SeatLine | EndLine
 _LINE: TypeAdapter[Line] = TypeAdapter(Line)
 _SETUP = TypeAdapter(Setup)
 
@@ -282,10 +312,13 @@ def read(path: Path) -> Story:
 
 
 def ending(path: Path) -> Story:
-    """The setup, what helped the person, and the result, without the steps. ValueError if it is no game's log."""
+    """Who plays, what helped the person, and the result, without the steps. ValueError if it is no game's log."""
     first, *rest = path.read_bytes().splitlines() or [b""]
     story = Story(_setup(path, first + b"\n"))
-    story.lines += [_LINE.validate_json(text, strict=True) for text in rest if b'"aid"' in text]
+    story.lines += [_LINE.validate_json(text, strict=True) for text in rest if b'"aid"' in text or b'"seat"' in text]
+    for line in story.lines:
+        if isinstance(line, SeatLine):
+            story.setup = story.setup.seated(COLORS[line.seat], line.owner)
     if rest and isinstance(line := _LINE.validate_json(rest[-1], strict=True), EndLine):
         story.lines.append(line)
     return story
@@ -295,6 +328,8 @@ def _setup(path: Path, text: bytes) -> Setup:
     about = json.loads(text) if text.endswith(b"\n") else None
     if not isinstance(about, dict) or about.pop("log", None) != VERSION:
         raise ValueError(f"{path} is not the log of a game, or of another version of Penumbra")
+    if owner := about.pop("owner", None):  # where it stood while one person alone could play
+        about["black" if about["white"]["player"] else "white"]["owner"] = owner
     setup = _SETUP.validate_python(about)
     if setup.id != path.stem:
         raise ValueError(f"{path} is the log of game {setup.id}")
@@ -307,6 +342,8 @@ def _follows(line: Line, step: int, over: bool) -> bool:
         return not over
     if isinstance(line, AidLine):
         return line.step == step
+    if isinstance(line, SeatLine):
+        return step == 0
     return line.step == step and isinstance(line, SenseLine if step % 2 == 0 else MoveLine)
 
 

@@ -60,17 +60,22 @@ class Histories:
         return self._folder / owner
 
 
-def listed(story: Story) -> dict[str, Any]:
-    """A game as a history shows it. Nothing in it depends on what is hidden while the game is played."""
+def listed(story: Story, owner: str) -> dict[str, Any] | None:
+    """A game as this person's history shows it; None if it is somebody else's.
+
+    Nothing in it depends on what is hidden while the game is played.
+    """
     setup = story.setup
-    color = setup.person is not False
+    color = setup.seat_of(owner)
+    if color is None:
+        return None
     result = None if story.result is None else story.result.to_json() | {"plies": story.result.plies}
     return {
         "id": setup.id,
         "time": setup.created,
         "color": color_name(color),
         "opponent": _about(setup.side(not color)),
-        "clock": None if setup.seconds is None else {"seconds": setup.seconds, "increment": setup.increment},
+        "clock": setup.clock,
         "aids": story.aids,
         "result": result,
     }

@@ -1,4 +1,6 @@
-"""A person against a bot. The person hears what the rules tell that colour and nothing else, until the game is over."""
+"""Games of people: one against a program, or two against each other. Each is told what the rules tell that colour and
+nothing else, until the game is over. A person who plays a program can be helped.
+"""
 
 from __future__ import annotations
 
@@ -6,107 +8,78 @@ import asyncio
 import contextlib
 from typing import Any
 
-from penumbra.core import MOVE, SENSE, START_FEN
+from penumbra.core import MOVE, START_FEN
 from penumbra.players.penumbra.configuration import Configuration
-from penumbra.rbc.actions import parse_square, view
-from penumbra.rbc.player_view import PROTOCOL, color_name, listed_moves, request_code
+from penumbra.rbc.player_view import color_name
 from penumbra.server.adviser import AdviceWish, AdviserSpec
 from penumbra.server.bot_client import Failed, Missing
 from penumbra.server.bot_process import AssistantSpec
+from penumbra.server.game_log import Aid, SeatLine
 from penumbra.server.live_game import LiveGame
-from penumbra.server.messages import Assist, Hint, Message, Move, Refusal, Resign, Sense
+from penumbra.server.messages import Refusal
+from penumbra.server.seat import Seat
 
 
 class HumanGame(LiveGame):
-    """All that is sent is made of the person's own view, of whose turn it is, and of the clocks."""
+    """People sit at `seats`, by colour. Between two people the game begins when both seats are taken."""
 
+    assisted = False  # whether the person wants to be
+    rematch = False  # whether one has been asked for
     _assisting: asyncio.Task[None] | None = None
-    _assisted = False  # whether the person wants to be
     _reported = 0  # observations that the assistant has been told
     _advising: asyncio.Task[None] | None = None
 
     def __init__(self, *arguments: Any, advice_by: Configuration | None = None, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._advice_by = advice_by or Configuration()
+        self.seats = {color: Seat(self, color) for color in self.setup.persons}
 
-    @property
-    def color(self) -> bool:
-        """The person's."""
-        assert self.setup.person is not None
-        return self.setup.person
+    def place(self, owner: str | None = None) -> Seat:
+        """The seat of this person. Against a program there is one, of whoever may play the game."""
+        if len(self.seats) == 1:
+            return next(iter(self.seats.values()))
+        color = self.setup.seat_of(owner)
+        if color is not None:
+            return self.seats[color]
+        if self.setup.free is not None:
+            raise Refusal("free", "a seat of this game is free", 403)
+        raise Refusal("taken", "both seats of this game are taken", 403)
 
-    def greeting(self) -> dict[str, Any]:
-        return {
-            "type": "game",
-            "protocol": PROTOCOL,
-            "game": self.about()
-            | {"mode": "play", "color": color_name(self.color), "thinks": self._thinks, "aids": self.aids},
-            "events": self.views[self.color].events,
-            "state": self.state(),
-            "assisted": self._assisted,
-        }
+    def take_seat(self, owner: str) -> None:
+        """This person plays the colour that is free; whoever sits here stays there."""
+        color = self.setup.free
+        if self.setup.seat_of(owner) is not None:
+            return
+        if color is None:
+            raise Refusal("taken", "both seats of this game are taken", 403)
+        self.keep_line(SeatLine(color_name(color), owner))
+        self.setup = self.setup.seated(color, owner)
+        self.start()
+        self.seen_by_others(self.seats[self.game.turn])  # who is to move has just been told so
 
-    def state(self) -> dict[str, Any]:
-        """What the person can do now. The moves are listed by the person's own pieces alone."""
-        state: dict[str, Any] = {"phase": "waiting", "clocks": self.clocks.to_json(), "kept": self.kept}
-        if self.result is not None:
-            return state | {"phase": "over", "result": self.result.to_json()}
-        if self.game.turn != self.color:
-            return state
-        if self.game.step == SENSE:
-            return state | {"phase": "sense", "step": self.step}
-        return state | {"phase": "move", "step": self.step, "moves": listed_moves(self.game)}
+    def start(self) -> None:
+        if self.setup.free is None:
+            super().start()
 
     def heard(self, color: bool, thought: dict[str, Any] | None) -> None:
-        if color == self.color:
-            self.send_all({"type": "update", "event": self.views[color].events[-1], "state": self.state()})
+        if color in self.seats:
+            self.seats[color].heard()
             self._assist()
 
     def state_changed(self) -> None:
-        self.send_all({"type": "update", "event": None, "state": self.state()})
+        for seat in self.seats.values():
+            seat.state_changed()
 
-    def handle(self, message: Message) -> None:
-        match message:
-            case Sense(step=step, square=square):
-                self._expect(step, SENSE)
-                self.take_sense(self.color, None if square is None else view(parse_square(square), self.color))
-            case Move(step=step, move=move):
-                self._expect(step, MOVE)
-                if move is not None and move not in listed_moves(self.game):
-                    raise Refusal("illegal", f"{move} is not one of your moves")
-                self.take_move(self.color, request_code(move, self.color))
-            case Resign():
-                if self.over:
-                    raise Refusal("over", "the game is over")
-                self.finish(not self.color, "RESIGN")
-            case Assist(on=on):
-                self._assisted = on
-                if on and not self.over:
-                    self.helped("tracker")
-                self._assist()
-            case Hint(step=step):
-                self._expect(step, self.game.step)
-                self._advise()
-            case _:
-                raise Refusal("not watched", f"{message.type!r} is for games that are watched")
+    def seen_by_others(self, seat: Seat) -> None:
+        """Somebody has come to a seat, or has gone, which those at the other one are told."""
+        for other in self.seats.values():
+            if other is not seat:
+                other.state_changed()
 
-    def _expect(self, step: int, kind: int) -> None:
-        """Refuses what comes late, twice, too early or out of turn."""
-        if self.over:
-            raise Refusal("over", "the game is over")
-        if self.game.turn != self.color:
-            raise Refusal("out of turn", "it is your opponent's turn")
-        if step != self.step:
-            when = "is done" if step < self.step else "has not come"
-            raise Refusal("late" if step < self.step else "early", f"step {step} {when}; the next is {self.step}")
-        if self.game.step != kind:
-            raise Refusal("wrong step", "this is the time to sense" if kind == MOVE else "this is the time to move")
-
-    @property
-    def _thinks(self) -> float | None:
-        """Seconds that the opponent's budget allows it for a turn; None where it has none in seconds."""
-        seconds = self.setup.side(not self.color).seconds
-        return None if seconds is None else 2 * seconds
+    def ask_rematch(self) -> None:
+        """One of two people wants to play again, which the other is told."""
+        self.rematch = True
+        self.state_changed()
 
     # -- assistance
 
@@ -118,21 +91,41 @@ class HumanGame(LiveGame):
             if task is not None:
                 task.cancel()
         super().stop()
+        self.seats.clear()  # they refer to this game, as `unused` does
 
     def _helpers(self) -> list[tuple[str, asyncio.Task[None] | None]]:
         return [(self._assistant, self._assisting), (self._adviser, self._advising)]
+
+    def _help(self, aid: Aid) -> None:
+        """`Refusal` between two people: neither has what the other has not."""
+        if len(self.seats) > 1:
+            raise Refusal("no aids", "there are no hints and no assistance between two people")
+        if not self.over:
+            self.helped(aid)
+
+    def assist(self, on: bool) -> None:
+        """The person wants to see what the tracker makes of the game, or no longer."""
+        if on:
+            self._help("tracker")
+        self.assisted = on
+        self._assist()
+
+    @property
+    def _aided(self) -> bool:
+        """The colour of whoever can be helped."""
+        return self.setup.persons[0]
 
     @property
     def _adviser(self) -> str:
         return f"{self.setup.id}:adviser"
 
-    def _advise(self) -> None:
+    def advise(self) -> None:
         """Penumbra's advice about the step that comes next, from the person's own observations; one at a time."""
+        self._help("hint")
         if self._advising is not None and not self._advising.done():
             return
-        self.helped("hint")
         actions = tuple(self.game.legal_actions()) if self.game.step == MOVE else ()
-        wish = AdviceWish(self.step, tuple(self.views[self.color].observations), actions)
+        wish = AdviceWish(self.step, tuple(self.views[self._aided].observations), actions)
         self._advising = asyncio.get_running_loop().create_task(self._ask_adviser(wish))
 
     async def _ask_adviser(self, wish: AdviceWish) -> None:
@@ -141,7 +134,7 @@ class HumanGame(LiveGame):
             try:
                 advice = await self.client.call(self._adviser, "advise", wish)
             except Missing:  # the first hint of the game, or of another bot process
-                await self.client.open(self._adviser, AdviserSpec(self.color, START_FEN, self._advice_by))
+                await self.client.open(self._adviser, AdviserSpec(self._aided, START_FEN, self._advice_by))
                 advice = await self.client.call(self._adviser, "advise", wish)
         if self.over or self.step != wish.step:
             return
@@ -156,24 +149,24 @@ class HumanGame(LiveGame):
 
     def _assist(self) -> None:
         """Starts to catch up with what the person was told, unless that is under way."""
-        if self._assisted and (self._assisting is None or self._assisting.done()):
+        if self.assisted and (self._assisting is None or self._assisting.done()):
             self._assisting = asyncio.get_running_loop().create_task(self._catch_up())
 
     async def _catch_up(self) -> None:
-        observations = self.views[self.color].observations
+        observations = self.views[self._aided].observations
         report: dict[str, Any] = {}
         try:
-            while self._assisted and (not report or self._reported < len(observations)):
+            while self.assisted and (not report or self._reported < len(observations)):
                 told = len(observations)
                 try:
                     new = tuple(observations[self._reported : told])
                     report = await self.client.call(self._assistant, "report", new)
                 except Missing:
-                    await self.client.open(self._assistant, AssistantSpec(self.color, START_FEN, ()))
+                    await self.client.open(self._assistant, AssistantSpec(self._aided, START_FEN, ()))
                     self._reported = 0
                     continue
                 self._reported = told
         except (Missing, Failed):
             report = {"states": None, "complete": False, "pieces": {}}
-        if self._assisted:
+        if self.assisted:
             self.send_all({"type": "assistance", **report})

@@ -23,7 +23,7 @@ from penumbra.rbc.actions import (
     view_code,
 )
 from penumbra.rbc.observations import Moved, OpponentMoved, Sensed
-from penumbra.rbc.player_view import ColorName, PlayerView, color_name, request_code
+from penumbra.rbc.player_view import COLORS, ColorName, PlayerView, color_name, request_code
 from penumbra.rbc.walk import Step, move, sense
 from penumbra.server.bot_client import BotClient, Failed, Missing
 from penumbra.server.bot_process import BotSpec
@@ -36,6 +36,7 @@ from penumbra.server.game_log import (
     Line,
     MoveLine,
     Result,
+    SeatLine,
     SenseLine,
     Setup,
     SideSetup,
@@ -47,7 +48,7 @@ log = logging.getLogger(__name__)
 
 TRIES = 3  # to make a bot whose process has died
 MOST_TURNS = 1_000  # of each player; a game that goes on for longer is a draw
-MOST_PAGES = 50  # that look at one game at the same time
+MOST_PAGES = 50  # that look at one game at the same time, from the same place
 CRASH = "CRASH"  # the reason of a game without a result: a program has failed
 
 
@@ -55,6 +56,19 @@ class Listener(Protocol):
     """A connection of a page."""
 
     def send(self, message: dict[str, Any]) -> None: ...
+
+
+class Place(Protocol):
+    """From where a page sees a game: as a spectator, or as one of those who play."""
+
+    def join(self, listener: Listener) -> None:
+        """Somebody comes, and is told how things stand."""
+
+    def leave(self, listener: Listener) -> None:
+        """Somebody has gone."""
+
+    def handle(self, message: Message) -> None:
+        """What a page asks for; `Refusal` if it may not."""
 
 
 class Crash(Exception):
@@ -90,12 +104,8 @@ class LiveGame:
 
     # -- who hears what
 
-    def greeting(self) -> dict[str, Any]:
-        """For a page that comes, or comes back: everything it may know so far."""
-        raise NotImplementedError
-
-    def handle(self, message: Message) -> None:
-        """What a page asks for; `Refusal` if it may not."""
+    def place(self, owner: str | None = None) -> Place:
+        """From where this person sees the game; `Refusal` if from nowhere."""
         raise NotImplementedError
 
     def heard(self, color: bool, thought: dict[str, Any] | None) -> None:
@@ -115,15 +125,14 @@ class LiveGame:
     async def before_step(self) -> None:
         """A bot has chosen; its step is taken when this returns."""
 
-    def join(self, listener: Listener) -> None:
-        """Somebody comes, and is told how things stand."""
-        if len(self.listeners) >= MOST_PAGES:
+    def admit(self, listener: Listener, others: int) -> None:
+        """Somebody looks at the game from now on, beside so many others at the same place."""
+        if others >= MOST_PAGES:
             raise Refusal("full", f"{MOST_PAGES} pages look at this game already", 503)
         self.keep()
         self.listeners.add(listener)
-        listener.send(self.greeting())
 
-    def leave(self, listener: Listener) -> None:
+    def dismiss(self, listener: Listener) -> None:
         """Somebody has gone."""
         self.listeners.discard(listener)
         if self.over and not self.listeners:
@@ -168,8 +177,12 @@ class LiveGame:
 
     def about(self) -> dict[str, Any]:
         setup = self.setup
-        clock = None if setup.seconds is None else {"seconds": setup.seconds, "increment": setup.increment}
-        return {"id": setup.id, "white": _side_json(setup.white), "black": _side_json(setup.black), "clock": clock}
+        return {
+            "id": setup.id,
+            "white": _side_json(setup.white),
+            "black": _side_json(setup.black),
+            "clock": setup.clock,
+        }
 
     # -- its course
 
@@ -207,6 +220,11 @@ class LiveGame:
                 if at != self.step:
                     raise ValueError(f"help at step {at}, but the next is {self.step}")
                 self.aids.append(aid)
+                return
+            case SeatLine(seat=name, owner=owner):
+                if COLORS[name] != self.setup.free:
+                    raise ValueError(f"{name}'s seat is not free")
+                self.setup = self.setup.seated(COLORS[name], owner)
                 return
             case EndLine(over=result):
                 said, found = (result.winner, result.reason), (_name(self.game.winner), self.game.reason)
@@ -294,7 +312,7 @@ class LiveGame:
         name = None if square is None else SQUARE_NAMES[view(square, color)]
         at = self.step
         done = sense(self.game, square)
-        self._keep(SenseLine(at, name, self.clocks.both()))
+        self.keep_line(SenseLine(at, name, self.clocks.both()))
         self._tell(done)
         self.heard(color, thought)
 
@@ -306,7 +324,7 @@ class LiveGame:
         at = self.step
         done = move(self.game, code)
         self.clocks.turn_ends()
-        self._keep(MoveLine(at, code_to_uci(view_code(code, color)) if code else None, self.clocks.both()))
+        self.keep_line(MoveLine(at, code_to_uci(view_code(code, color)) if code else None, self.clocks.both()))
         self._tell(done)
         if self.game.over:
             self._conclude(self.game.winner, str(self.game.reason))
@@ -322,10 +340,10 @@ class LiveGame:
         """The person is helped, which the game's log and the person's history remember."""
         if aid not in self.aids:
             self.aids.append(aid)
-            self._keep(AidLine(self.step, aid))
+            self.keep_line(AidLine(self.step, aid))
 
-    def _keep(self, line: Line) -> None:
-        """Everybody hears when the disk is full, and when it is so no longer."""
+    def keep_line(self, line: Line) -> None:
+        """Writes a line. Everybody hears when the disk is full, and when it is so no longer."""
         before = self.kept
         self._log.append(line)  # where it cannot be written, it waits in memory
         if self.kept != before:
@@ -412,7 +430,7 @@ class LiveGame:
             START_FEN,
             self.setup.side(not color).name,
             tuple(self.views[color].observations[:known]),
-            thoughts=self.setup.person is None,
+            thoughts=not self.setup.persons,
         )
         await self.client.open(self._key(color), spec)
 

@@ -13,20 +13,21 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from penumbra.core import START_FEN, GameRecord
 from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
+from penumbra.rbc.player_view import ColorName, color_name
 from penumbra.server import bots
 from penumbra.server.bot_client import BotClient, Failed, Missing
 from penumbra.server.bot_game import BotGame
-from penumbra.server.game_log import GameLog, Line, Setup, SideSetup, Story, ending, lines_of, read
+from penumbra.server.game_log import GameLog, Line, Result, Setup, SideSetup, Story, ending, lines_of, read
 from penumbra.server.histories import Histories, listed
 from penumbra.server.human_game import HumanGame
 from penumbra.server.live_game import LiveGame
 from penumbra.server.memory import physical
-from penumbra.server.messages import Clock, NewGame, NewPlay, NewWatch, Refusal, Retry, Side, Strength
+from penumbra.server.messages import Clock, NewFriend, NewGame, NewPlay, NewWatch, Refusal, Retry, Side, Strength
 
 log = logging.getLogger(__name__)
 
@@ -69,14 +70,19 @@ class Lobby:
 
     async def create(self, wish: NewGame, secret: str | None = None, owner: str | None = None) -> LiveGame:
         """A new game, started; `secret` is what a page must show before it may play, `owner` whose history it is in."""
-        await self._check([wish.opponent] if isinstance(wish, NewPlay) else [wish.white, wish.black])
+        match wish:
+            case NewPlay(opponent=opponent):
+                await self._check([opponent])
+            case NewWatch(white=white, black=black):
+                await self._check([white, black])
         # Nothing is awaited from here on, so that what has been found to be free still is.
         self._make_room()
         match wish:
             case NewPlay(opponent=opponent, color=color, clock=clock):
-                white = color == "white" or (color == "random" and secrets.randbelow(2) == 1)
-                sides = (SideSetup(PERSON), self._side(opponent))
-                setup = self._setup(*(sides if white else sides[::-1]), clock, secret, owner)
+                sides = (SideSetup(PERSON, owner=owner), self._side(opponent))
+                setup = self._setup(*(sides if _is_white(color) else sides[::-1]), clock, secret)
+            case NewFriend(color=color, clock=clock):
+                setup = self._between_people(owner, _is_white(color), clock)
             case NewWatch(clock=clock):
                 setup = self._setup(self._side(wish.white), self._side(wish.black), clock, secret)
         game = self._begun(setup)
@@ -97,9 +103,9 @@ class Lobby:
         lines = lines_of(record, wish.step)
         # Nothing is awaited from here on.
         self._make_room()
-        sides = (SideSetup(PERSON), self._side(wish.opponent))
+        sides = (SideSetup(PERSON, owner=owner), self._side(wish.opponent))
         white = wish.step // 2 % 2 == 0
-        game = self._begun(self._setup(*(sides if white else sides[::-1]), None, secret, owner), lines)
+        game = self._begun(self._setup(*(sides if white else sides[::-1]), None, secret), lines)
         self._register(game)
         return game
 
@@ -116,8 +122,9 @@ class Lobby:
         game_log.create(setup)
         for line in lines:
             game_log.append(line)
-        if setup.owner is not None:
-            self.histories.add(setup.owner, setup.id)
+        for color in setup.persons:
+            if (owner := setup.side(color).owner) is not None:
+                self.histories.add(owner, setup.id)
         game = self._made(setup, game_log)
         game.resume(Story(setup, list(lines)))
         return game
@@ -154,34 +161,101 @@ class Lobby:
         game.resume(story)
         return game.record()
 
-    def person(self, game_id: str) -> bool | None:
-        """The person's colour in a game; None where two programs play."""
+    def outline(self, game_id: str) -> tuple[Setup, Result | None]:
+        """Who plays a game, and how it ended; one that sleeps is not woken for it."""
         if game_id in self.awake:
-            return self.awake[game_id].setup.person
+            return self.awake[game_id].setup, self.awake[game_id].result
         path = self._existing(game_id)
-        return self._readable(lambda: ending(path)).setup.person
+        story = self._readable(lambda: ending(path))
+        return story.setup, story.result
+
+    def side_of(self, game_id: str, owner: str | None) -> bool:
+        """From which side somebody looks at a game: one's own, else that of a person who played it, else White's."""
+        setup, _ = self.outline(game_id)
+        mine = setup.seat_of(owner)
+        return mine if mine is not None else True in setup.persons or not setup.persons
+
+    # -- games between two people
+
+    def free_seat(self, game_id: str, owner: str | None) -> dict[str, Any]:
+        """The seat that this person can take in a game, or sits at already; `Refusal` where both are taken."""
+        setup, _ = self.outline(game_id)
+        mine = setup.seat_of(owner)
+        color = setup.free if mine is None else mine
+        if color is None:
+            raise Refusal("taken", "both seats of this game are taken", 403)
+        return {"color": color_name(color), "clock": setup.clock, "taken": mine is not None}
+
+    def take_seat(self, game_id: str, owner: str) -> LiveGame:
+        """This person takes the free seat of a game, or is let back to the own one."""
+        game = self.find(game_id)
+        new = game.setup.seat_of(owner) is None
+        if not isinstance(game, HumanGame):
+            raise Refusal("taken", "both seats of this game are taken", 403)
+        game.take_seat(owner)
+        if new:
+            self.histories.add(owner, game_id)
+        return game
+
+    def rematch(self, game_id: str, owner: str | None) -> LiveGame:
+        """The game that follows one between two people, colours swapped. Who asks first makes it, the other joins."""
+        setup, result = self.outline(game_id)
+        color = setup.seat_of(owner)
+        if owner is None or color is None or setup.rematch is None:
+            raise Refusal("taken", "a rematch is for the two who played", 403)
+        if result is None:
+            raise Refusal("not over", "the game is not over", 403)
+        if self._exists(setup.rematch):
+            return self.take_seat(setup.rematch, owner)
+        self._make_room()
+        clock = None if setup.clock is None else Clock(**setup.clock)
+        game = self._begun(self._between_people(owner, not color, clock, setup.rematch))
+        self._register(game)
+        if isinstance(before := self.awake.get(game_id), HumanGame):
+            before.ask_rematch()
+        return game
 
     def history(self, owner: str) -> list[dict[str, Any]]:
         """The games of one person, the newest first, those that are not over among them."""
         games = []
         for game_id in reversed(self.histories.games(owner)):
             with contextlib.suppress(ValueError, OSError):
-                story = ending(self._path(game_id))
-                if story.setup.owner == owner:
-                    games.append(listed(story))
+                if (shown := listed(ending(self._path(game_id)), owner)) is not None:
+                    games.append(shown)
         return games
 
     def delete(self, owner: str, game_ids: Sequence[str]) -> int:
-        """Deletes games of this person for ever, also those that are not over; how many there were."""
+        """Deletes games of this person for ever, also those that are not over; how many there were.
+
+        A game between two people goes when both have deleted it; who deletes it before its end gives it up.
+        """
         mine = [game_id for game_id in game_ids if game_id in self.histories.games(owner)]
         for game_id in mine:
-            if (game := self.awake.pop(game_id, None)) is not None:
-                game.send_all(Refusal("unknown game", "this game has been deleted", 404).to_json())
-                game.stop()
-            for path in (self._path(game_id), self._path(game_id).with_suffix(".damaged")):
-                path.unlink(missing_ok=True)
+            if not self._left_to_other(game_id, owner):
+                self._erase(game_id)
         self.histories.remove(owner, mine)
         return len(mine)
+
+    def _left_to_other(self, game_id: str, owner: str) -> bool:
+        """Whether somebody else has this game too, who keeps it and has won it if it was not over."""
+        try:
+            setup, result = self.outline(game_id)
+        except Refusal:
+            return False
+        color = setup.seat_of(owner)
+        other = None if color is None else setup.side(not color).owner
+        if other is None or game_id not in self.histories.games(other):
+            return False
+        if result is None and color is not None:
+            self.find(game_id).finish(not color, "RESIGN")
+        return True
+
+    def _erase(self, game_id: str) -> None:
+        if (game := self.awake.pop(game_id, None)) is not None:
+            game.send_all(Refusal("unknown game", "this game has been deleted", 404).to_json())
+            game.stop()
+        for path in (self._path(game_id), self._path(game_id).with_suffix(".damaged")):
+            path.unlink(missing_ok=True)
 
     async def penumbra_fault(self) -> str:
         """Why Penumbra cannot play here, "" if it can: it has made a choice, with the weights that games will use."""
@@ -234,6 +308,9 @@ class Lobby:
             self._trial.cancel()
         self.client.stop()
 
+    def _exists(self, game_id: str) -> bool:
+        return game_id in self.awake or self._path(game_id).is_file()
+
     def _path(self, game_id: str) -> Path:
         return self.folder / f"{game_id}.jsonl"
 
@@ -273,12 +350,16 @@ class Lobby:
             del self.awake[game.setup.id]
             game.stop()
 
-    def _setup(
-        self, white: SideSetup, black: SideSetup, clock: Clock | None, secret: str | None, owner: str | None = None
-    ) -> Setup:
+    def _between_people(self, owner: str | None, white: bool, clock: Clock | None, game_id: str | None = None) -> Setup:
+        """This person has a seat, and the other is free. A seat is its own secret, so the game has none."""
+        sides = (SideSetup(PERSON, owner=owner), SideSetup(PERSON))
+        setup = self._setup(*(sides if white else sides[::-1]), clock, None)
+        return dataclasses.replace(setup, id=game_id or setup.id, rematch=self._new_id())
+
+    def _setup(self, white: SideSetup, black: SideSetup, clock: Clock | None, secret: str | None) -> Setup:
         seconds, increment = (None, 0.0) if clock is None else (clock.seconds, clock.increment)
         seed = random.SystemRandom().getrandbits(32)
-        return Setup(self._new_id(), int(time.time()), white, black, seed, seconds, increment, secret, owner)
+        return Setup(self._new_id(), int(time.time()), white, black, seed, seconds, increment, secret)
 
     def _side(self, side: Side) -> SideSetup:
         made = registry.make(side.player, 0, self._configured(side.strength))
@@ -293,7 +374,13 @@ class Lobby:
             for color, side in ((True, setup.white), (False, setup.black))
             if side.player is not None
         }
-        if setup.person is None:
+        if not setup.persons:
             return BotGame(setup, game_log, self.client, configurations, now=self._now)
         advice_by = self._configured(Strength())
-        return HumanGame(setup, game_log, self.client, configurations, now=self._now, advice_by=advice_by)
+        game = HumanGame(setup, game_log, self.client, configurations, now=self._now, advice_by=advice_by)
+        game.rematch = setup.rematch is not None and self._exists(setup.rematch)
+        return game
+
+
+def _is_white(color: ColorName | Literal["random"]) -> bool:
+    return color == "white" or (color == "random" and secrets.randbelow(2) == 1)

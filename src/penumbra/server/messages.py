@@ -152,6 +152,14 @@ class NewPlay(Checked):
     clock: Clock | None = None
 
 
+class NewFriend(Checked):
+    """Two persons: whoever asks, and whoever is given the game's address."""
+
+    mode: Literal["friend"]
+    color: Literal["white", "black", "random"] = "random"
+    clock: Clock | None = None
+
+
 class NewWatch(Checked):
     """Two programs."""
 
@@ -202,7 +210,7 @@ class Analyse(GameFile):
     strength: Strength = Strength()
 
 
-NewGame = NewPlay | NewWatch
+NewGame = NewPlay | NewFriend | NewWatch
 _NEW_GAME: TypeAdapter[NewGame] = TypeAdapter(Annotated[NewGame, Field(discriminator="mode")])
 _ANALYSE = TypeAdapter(Analyse)
 _RETRY = TypeAdapter(Retry)

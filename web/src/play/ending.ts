@@ -14,12 +14,16 @@ const REPLAY_AFTER = 700; // milliseconds that the position before the last move
 
 export class Ending {
   readonly element = make("section", { class: "ending", "aria-label": "How it ended", hidden: true });
+  private readonly again = make("button", { type: "button" }, "Rematch, colours swapped");
+  private readonly offer = make("p", { class: "offer", role: "status" });
 
   async show(game: PlayGreeting["game"], result: Result, table: Table): Promise<void> {
     forgetGame(game.id);
     const why = make("ul", { class: "why" });
+    this.again.onclick = () => rematch(game);
     this.element.replaceChildren(
       why,
+      this.offer,
       make(
         "div",
         { class: "actions" },
@@ -28,7 +32,7 @@ export class Ending {
           { type: "button", class: "primary", onclick: () => go(`#/review/game/${game.id}`) },
           "Review the game",
         ),
-        make("button", { type: "button", onclick: () => rematch(game) }, "Rematch, colours swapped"),
+        this.again,
         make("button", { type: "button", onclick: () => go("#/play") }, "New game"),
       ),
     );
@@ -40,6 +44,12 @@ export class Ending {
     } catch {
       why.replaceChildren(make("li", {}, "How it ended cannot be shown now; the review can."));
     }
+  }
+
+  /** The other of two people wants to play again. */
+  offered(yes: boolean): void {
+    this.offer.textContent = yes ? "Your friend would like a rematch." : "";
+    this.again.textContent = yes ? "Accept the rematch" : "Rematch, colours swapped";
   }
 }
 
@@ -69,8 +79,9 @@ async function rematch(game: PlayGreeting["game"]): Promise<void> {
     color: opponent(game.color),
     clock: game.clock,
   };
+  const path = side.player === null ? `/api/games/${game.id}/rematch` : "/api/games";
   try {
-    go(`#/play/${(await post<{ game: string }>("/api/games", wish)).game}`);
+    go(`#/play/${(await post<{ game: string }>(path, wish)).game}`);
   } catch (error) {
     alertUser(error instanceof Refused ? error.message : String(error));
   }

@@ -12,8 +12,9 @@ import { GameSocket } from "../server";
 import { remember, settings } from "../settings";
 import { play, toggleSounds } from "../sounds";
 import { type Color, opponent, piecesOfFen } from "../squares";
-import { UNKEPT, count, resultFor } from "../words";
+import { UNKEPT, count, resultFor, sideName } from "../words";
 import { Ending } from "./ending";
+import { invitation, linkToShare } from "./friend";
 import { hintWords } from "./hints";
 import { forgetGame, rememberGame } from "./ongoing";
 import { type Help, Table } from "./table";
@@ -22,6 +23,7 @@ import { TurnList } from "./turn_list";
 
 export const START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
 const SPOKEN: Record<PlayState["phase"], string> = {
+  invited: "",
   sense: "Your turn: sense.",
   move: "Now move.",
   waiting: "",
@@ -48,20 +50,34 @@ class PlayPage implements Page {
   private readonly turns = new TurnList((turn) => this.table?.lookAtTurn(turn));
   private readonly clocks: Record<Color, ClockFace> = { white: new ClockFace("white"), black: new ClockFace("black") };
   private readonly ending = new Ending();
-  private readonly socket: GameSocket<PlayMessage>;
+  private readonly away = make("small", { class: "away" });
+  private invitation: HTMLElement | null = null; // while the other of two people has not come
+  private socket: GameSocket<PlayMessage>;
   private table: Table | null = null;
   private game: PlayGreeting["game"] | null = null;
   private helpChoice: HTMLElement | null = null;
   private message = ""; // an error, or advice: until something happens
 
   constructor(private readonly id: string) {
-    this.element.append(make("p", { class: "loading" }, "Connecting…"));
-    this.socket = new GameSocket<PlayMessage>(id, {
+    this.socket = this.connect();
+    document.addEventListener("keydown", this.key);
+  }
+
+  private connect(): GameSocket<PlayMessage> {
+    this.element.classList.add("table");
+    this.element.replaceChildren(make("p", { class: "loading" }, "Connecting…"));
+    return new GameSocket<PlayMessage>(this.id, {
       message: (message) => this.receive(message),
       connected: (yes) => (this.lost.hidden = yes),
       refused: (reason) => this.refused(reason),
+      invited: () => this.askIn(),
     });
-    document.addEventListener("keydown", this.key);
+  }
+
+  /** Whoever has the link may take the free seat. */
+  private askIn(): void {
+    this.element.classList.remove("table");
+    this.element.replaceChildren(invitation(this.id, () => (this.socket = this.connect())));
   }
 
   destroy(): void {
@@ -116,7 +132,7 @@ class PlayPage implements Page {
     if (greeting.assisted) this.socket.send({ type: "assist", on: true });
     const { color } = greeting.game;
     if (greeting.state.phase === "over") forgetGame(this.id);
-    else rememberGame(this.id, greeting.game[opponent(color)].name, color);
+    else rememberGame(this.id, sideName(greeting.game[opponent(color)]), color);
     this.show(greeting.state, () => this.table!.begin(greeting.events, greeting.state));
   }
 
@@ -141,7 +157,9 @@ class PlayPage implements Page {
   private show(state: PlayState, change: () => void): void {
     for (const clock of Object.values(this.clocks)) clock.show(state.clocks);
     this.unkept.hidden = state.kept;
-    this.thinking.show(state.phase === "waiting", this.game!.thinks);
+    this.thinking.show(state.phase === "waiting" && !this.friend, this.game!.thinks);
+    this.away.textContent = state.here === false && !/invited|over/.test(state.phase) ? "away" : "";
+    this.ending.offered(state.rematch ?? false);
     setTurn(state.phase === "sense" || state.phase === "move");
     change();
     if (state.phase === "over" && state.result && !this.table!.truth)
@@ -186,8 +204,9 @@ class PlayPage implements Page {
       sound.setAttribute("aria-pressed", String(on));
     };
     showSound(settings().sound);
-    const them = bar(opponent(color), "them", game[opponent(color)].name);
-    them.append(this.thinking.element);
+    this.invitation = this.friend ? linkToShare(this.id) : null;
+    const them = bar(opponent(color), "them", this.friend ? "Your friend" : game[opponent(color)].name);
+    them.append(this.thinking.element, this.away);
     this.element.replaceChildren(
       them,
       holder,
@@ -197,6 +216,7 @@ class PlayPage implements Page {
         { class: "side" },
         this.banner,
         this.notices,
+        this.invitation,
         make("div", { class: "choices" }, this.nothing, this.pass),
         this.ending.element,
         make(
@@ -250,7 +270,7 @@ class PlayPage implements Page {
       "details",
       { class: "aids", open: settings().aids },
       make("summary", {}, "Aids"),
-      labelled("What your observations allow", this.helpChoice),
+      !this.friend && labelled("What your observations allow", this.helpChoice),
       this.states,
       labelled("Your notes", make("div", { class: "notes-place" })),
       make("label", { class: "check" }, ages, "Show how many turns ago a piece was seen"),
@@ -279,8 +299,13 @@ class PlayPage implements Page {
     }
   }
 
+  /** Whether a person plays the other side; then there are no aids. */
+  private get friend(): boolean {
+    return this.game !== null && this.game[opponent(this.game.color)].player === null;
+  }
+
   private askHint(): void {
-    if (!this.table?.canSense && !this.table?.canMove) return;
+    if (this.friend || (!this.table?.canSense && !this.table?.canMove)) return;
     this.message = "Penumbra is looking for a hint…";
     this.socket.send({ type: "hint", step: this.table.state.step });
     this.draw();
@@ -323,7 +348,10 @@ class PlayPage implements Page {
     offer(this.nothing, table.canSense && table.canSkip);
     offer(this.pass, table.canMove && table.canSkip);
     offer(this.hint, table.canSense || table.canMove);
-    for (const only of [this.nothing.parentElement!, this.hint, this.resign]) only.hidden = phase === "over";
+    for (const only of [this.nothing.parentElement!, this.hint, this.resign])
+      only.hidden = phase === "over" || phase === "invited";
+    this.hint.hidden ||= this.friend;
+    if (this.invitation) this.invitation.hidden = phase !== "invited";
     this.notices.replaceChildren(...this.lines(table).map((words) => make("li", {}, words)));
     this.states.textContent = statesText(table);
     this.assisted.textContent = this.game?.aids.length || table.help !== "none" ? "This game counts as assisted." : "";
@@ -342,8 +370,11 @@ class PlayPage implements Page {
     const { state } = table;
     if (table.past !== null) return `Turn ${table.shown.turn}, as you knew it then. Escape goes back.`;
     if (state.phase === "over" && state.result) return resultFor(this.game!.color, state.result);
+    if (state.phase === "invited") return "Waiting for your friend";
     if (state.phase === "waiting")
-      return table.queue.empty ? "Your opponent is thinking…" : `Planned: ${table.queue.words}. Escape clears it.`;
+      return table.queue.empty
+        ? `Your ${this.friend ? "friend" : "opponent"} is thinking…`
+        : `Planned: ${table.queue.words}. Escape clears it.`;
     if (table.sent) return "…";
     if (table.notes?.active) return "Notes: choose a square. Turn notes off to go on.";
     if (state.phase === "sense")

@@ -5,7 +5,7 @@ import { download, make } from "../elements";
 import { type Page, go } from "../page";
 import type { History, PastGame } from "../protocol";
 import { Refused, get, getText, remove } from "../server";
-import { count, reasonName } from "../words";
+import { count, reasonName, sideName } from "../words";
 import { scoreText } from "./ladder";
 import { forgetGame } from "./ongoing";
 
@@ -40,9 +40,9 @@ function content({ games, days }: History, reload: () => Promise<void>): HTMLEle
 }
 
 function scores(games: readonly PastGame[]): HTMLElement {
-  const names = [...new Set(games.map(({ opponent }) => opponent.name))];
+  const names = [...new Set(games.map(({ opponent }) => sideName(opponent)))];
   const lines = names.map((name) => {
-    const met = games.filter(({ opponent }) => opponent.name === name);
+    const met = games.filter(({ opponent }) => sideName(opponent) === name);
     const unaided = met.filter(({ aids }) => !aids.length);
     const text = scoreText(met) || "no game is over";
     const alone = met.length > unaided.length ? `; unassisted: ${scoreText(unaided) || "none"}` : "";
@@ -79,7 +79,7 @@ function list(games: readonly PastGame[], reload: () => Promise<void>): HTMLElem
       "li",
       {},
       make("span", { class: `disc ${game.color}`, role: "img", "aria-label": `you had ${game.color}` }),
-      make("span", { class: "against" }, make("strong", {}, game.opponent.name), make("small", {}, outcome(game))),
+      make("span", { class: "against" }, make("strong", {}, sideName(game.opponent)), make("small", {}, outcome(game))),
       make("time", {}, new Date(1000 * game.time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })),
       make("span", { class: "actions" }, open, over && save, erase),
     );

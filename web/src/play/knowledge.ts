@@ -1,7 +1,7 @@
 // What a player knows from its events alone: its own pieces, what it last saw on each square and when, what happened.
 
 import type { GameEvent } from "../protocol";
-import { type Color, type Pieces, type Square, SQUARES, colorOf } from "../squares";
+import { type Color, type Pieces, type Square, SQUARES, colorOf, piecesOfColor } from "../squares";
 import { moveText, notice } from "../words";
 import type { Ghost } from "../board/layers";
 
@@ -21,7 +21,7 @@ const DARK_AFTER = 8; // turns after which a square is as dark as it gets
 const DARKEST = 0.5;
 
 export class Knowledge {
-  own: Pieces = {};
+  own: Pieces;
   turn = 0;
   readonly sights = new Map<Square, Sight>();
   readonly turns: Turn[] = [];
@@ -35,6 +35,7 @@ export class Knowledge {
     start: Pieces,
     seen = color === "white" ? 1 : 0, // the turn of that: White knows everything in the first, since nobody has moved
   ) {
+    this.own = piecesOfColor(start, color);
     for (const square of SQUARES) this.sights.set(square, { piece: start[square] ?? null, turn: seen });
   }
 

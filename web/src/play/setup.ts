@@ -7,10 +7,23 @@ import { rulesList } from "../rules";
 import { Refused, get, post } from "../server";
 import { remember, settings } from "../settings";
 import type { Color } from "../squares";
+import { friendSetup } from "./friend";
 import { Ladder } from "./ladder";
 import { ongoingGames } from "./ongoing";
 
 type WantedColor = Color | "random";
+
+export const colorChoice = (chosen: WantedColor, onChange: (color: WantedColor) => void): HTMLElement =>
+  choice<WantedColor>(
+    "Your colour",
+    [
+      ["white", "White"],
+      ["random", "Either"],
+      ["black", "Black"],
+    ],
+    chosen,
+    onChange,
+  );
 
 const CLOCKS: [string, string][] = [
   ["", "No clock"],
@@ -31,6 +44,12 @@ const thinkingChoice = (chosen: string): HTMLSelectElement => select(THINKING, c
 export function clockOf(value: string): { seconds: number; increment: number } | null {
   const [seconds, increment] = value.split("+").map(Number);
   return seconds ? { seconds, increment: increment ?? 0 } : null;
+}
+
+export function clockWords(clock: { seconds: number; increment: number } | null): string {
+  if (!clock) return "there is no clock";
+  const known = CLOCKS.find(([value]) => value === `${clock.seconds}+${clock.increment}`);
+  return known?.[1] ?? `${clock.seconds} seconds + ${clock.increment} a turn`;
 }
 
 /** A bot and, where it takes one, its strength. */
@@ -78,13 +97,14 @@ export function setupForm(
   lead: string,
   fields: HTMLElement[],
   startGame: () => Promise<void>,
+  words = "Start the game",
 ): HTMLElement {
   const fault = make("p", { class: "fault", role: "alert" });
-  const start = make("button", { type: "submit", class: "primary" }, "Start the game");
+  const start = make("button", { type: "submit", class: "primary" }, words);
   const form = make(
     "form",
-    { class: "card setup" },
-    make("h1", {}, title),
+    { class: title ? "card setup" : "setup" },
+    title && make("h1", {}, title),
     make("p", { class: "lead" }, lead),
     ...fields,
     start,
@@ -113,16 +133,7 @@ export function playSetup(about: About): Page {
   });
   strengthField.hidden = !ladder.bot?.takes_strength;
   let color: WantedColor = chosen.color;
-  const colors = choice<WantedColor>(
-    "Your colour",
-    [
-      ["white", "White"],
-      ["random", "Either"],
-      ["black", "Black"],
-    ],
-    color,
-    (value) => (color = value),
-  );
+  const colors = colorChoice(color, (value) => (color = value));
   const clock = clockChoice(chosen.clock);
   const form = setupForm(
     "Play",
@@ -151,7 +162,7 @@ export function playSetup(about: About): Page {
     make("summary", {}, "How reconnaissance blind chess is played"),
     rulesList(),
   );
-  const element = make("div", { class: "narrow" }, welcome(), form, ongoingGames(), rules);
+  const element = make("div", { class: "narrow" }, welcome(), form, friendSetup(), ongoingGames(), rules);
   return { element, destroy: () => undefined };
 }
 
