@@ -8,14 +8,14 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from penumbra.arena import archive_run, pool
+from penumbra.arena import archive_run, pool, ray_pool
 from penumbra.arena.archive_run import PATIENCE, GameFailed, PlannedGame, Progress, at_intervals, play_into_archive
 from penumbra.arena.generate import GeneratedGame
 from penumbra.arena.pool import Pool, cores, out_of_reach_of_interrupts, own_cores
@@ -182,12 +182,12 @@ def test_progress_is_reported_at_intervals(monkeypatch: pytest.MonkeyPatch) -> N
 
 FAKE_RAY = """
 from types import SimpleNamespace
-exceptions = SimpleNamespace(WorkerCrashedError=OSError, RayTaskError=KeyError)
+exceptions = SimpleNamespace(RayError=OSError)
 def init(address, log_to_driver, logging_level):
     if address != "auto": raise ValueError("nobody is there")
 def shutdown(): pass
 def put(value): return value
-def cluster_resources(): return {"CPU": 2.0}
+def nodes(): return [{"NodeID": "a", "Alive": True, "Resources": {"CPU": 2.0}}]
 def remote(**options): return lambda do: SimpleNamespace(remote=lambda *arguments: SimpleTask(do, arguments))
 class SimpleTask:
     def __init__(self, do, arguments): self.do, self.arguments = do, arguments
@@ -222,11 +222,62 @@ def test_a_cluster_takes_jobs_as_it_has_room(fake_ray: None, tmp_path: Path) -> 
         cluster.close()
 
 
+class DwindlingRay:
+    """A module `ray` whose cluster has one node fewer whenever one looks again; the last stays. Tasks whose number has
+    two digits are lost with their node each time that they are tried."""
+
+    exceptions = SimpleNamespace(RayError=OSError)
+
+    def __init__(self, nodes: int) -> None:
+        self.there = nodes + 1
+        self.begun: list[int] = []
+
+    def nodes(self) -> list[dict[str, object]]:
+        self.there = max(1, self.there - 1)
+        alive = [{"NodeID": str(i), "Alive": i < self.there, "Resources": {"CPU": 2.0}} for i in range(3)]
+        return [*alive, {"NodeID": "head", "Alive": True, "Resources": {}}]
+
+    def put(self, value: object) -> object:
+        return value
+
+    def remote(self, **options: object) -> Callable[[object], object]:
+        return lambda do: SimpleNamespace(remote=self._begin)
+
+    def _begin(self, name: str, make: object, job: int) -> int:
+        self.begun.append(job)
+        return job
+
+    def wait(self, references: list[int], num_returns: int, timeout: float) -> tuple[list[int], list[int]]:
+        return references[:1], references[1:]
+
+    def get(self, reference: int) -> tuple[int, str]:
+        if reference > 9:
+            raise OSError("\nThe node died.")
+        return reference**2, ""
+
+
+def test_lost_nodes_are_told_of_and_lost_jobs_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer jobs are handed out from then on, and none is missing."""
+    monkeypatch.setattr(ray_pool, "LOOK_EVERY", 0.0)
+    ray = DwindlingRay(3)
+    said = list(ray_pool._answers(ray, Workshop, iter([1, 2, 33, 4, 5, 6, 7, 8, 9])))
+    notices = [each.text for each in said if isinstance(each, ray_pool.Notice)]
+    again = "the games in flight there are played again"
+    assert notices == [
+        f"the Ray cluster has lost 1 of its 4 nodes (cores left: 4); {again}",
+        f"the Ray cluster has lost 1 of its 3 nodes (cores left: 2); {again}",
+    ]
+    answers = [each for each in said if not isinstance(each, ray_pool.Notice)]
+    assert answers == [(i, None, "The node died.") if i == 2 else (i, (i + 1) ** 2, "") for i in range(9)]
+    assert ray.begun == [1, 2, 33, 4, 5, 6, 7, 8, 9]
+
+
 def test_generation_on_a_cluster_makes_the_same_games(fake_ray: None, tmp_path: Path) -> None:
-    file = config(tmp_path, games=6)
+    file = config(tmp_path, games=6, workers=1)
     answer = penumbra("generate", file, "--archive", tmp_path / "cluster.db", "--ray", "auto")
     assert (answer.returncode, answer.stderr) == (0, "")
     assert "6 of 6 games" in answer.stdout
+    assert "2 at a time" in answer.stdout
     assert penumbra("generate", file, "--archive", tmp_path / "here.db").returncode == 0
     assert contents(tmp_path / "cluster.db") == contents(tmp_path / "here.db")
     answer = penumbra("generate", file, "--archive", tmp_path / "cluster.db", "--ray", "elsewhere")

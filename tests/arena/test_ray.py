@@ -6,12 +6,14 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from penumbra.arena import generate
+from penumbra.arena.archive_run import Progress
 from penumbra.arena.population import read_population
 from penumbra.arena.ray_pool import ClusterLost, RayPool
 from penumbra.arena.tournament import Standing, games_of, pool_for, run
@@ -24,6 +26,7 @@ from tests.support.tournaments import config, contents, quick
 from tests.support.workshop import Task, Workshop
 
 GAMES = 40
+LOSSES = 200  # enough that a run goes on for some seconds after a node is lost
 
 
 def test_without_ray_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,25 +104,57 @@ def test_a_cluster_generates_the_same_games_as_processes_here(cluster: Any, tmp_
     assert games_in(tmp_path / "cluster.db") == games_in(tmp_path / "here.db")
 
 
+@dataclass
+class Killer:
+    """Kills a node of a cluster of two when a third of a run's games is there."""
+
+    cluster: Any
+    at: int = 0  # how many games were there
+
+    def __call__(self, progress: Progress) -> None:
+        if not self.at and progress.target and progress.done >= progress.target // 3:
+            self.at = progress.done
+            self.cluster.remove_node(next(iter(self.cluster.worker_nodes)), allow_graceful=False)
+
+
+@pytest.fixture
+def killer(cluster: Any) -> Iterator[Killer]:
+    yield Killer(cluster)
+    cluster.add_node(num_cpus=1)
+    cluster.wait_for_nodes()
+
+
+LOST = "the Ray cluster has lost 1 of its 2 nodes (cores left: 1); the games in flight there are played again"
+
+
 @pytest.mark.evidence
-def test_a_cluster_that_loses_a_node_plays_all_games(cluster: Any, tmp_path: Path) -> None:
-    """The same as here, though the second node is killed when a third of the games is done."""
-    tournament = quick(GAMES)
-    second = next(iter(cluster.worker_nodes))
-    killed: list[int] = []
-
-    def report(standing: Standing) -> None:
-        if not killed and standing.done >= standing.target // 3:
-            killed.append(standing.done)
-            cluster.remove_node(second, allow_graceful=False)
-
-    path = tmp_path / "cluster.db"
+def test_a_tournament_outlives_a_node(killer: Killer, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Its games are those of processes here, each once, and one line tells of the node."""
+    tournament, path = quick(LOSSES), tmp_path / "cluster.db"
     with Archive.create(path) as archive:
-        standing = run(tournament, archive, pool_for(tournament, cluster.address), report)
+        standing = run(tournament, archive, pool_for(tournament, killer.cluster.address), killer)
         assert sum(1 for _ in games_of(tournament, archive)) == standing.target
-    assert killed and killed[0] < standing.target
-    assert (standing.done, standing.failures) == (3 * GAMES, [])
+    assert 0 < killer.at < standing.target
+    assert (standing.done, standing.played, standing.failures) == (standing.target, standing.target, [])
+    assert [record.message for record in caplog.records] == [LOST]
     assert contents(tournament, path) == played_here(tournament, tmp_path / "here.db")
+
+
+@pytest.mark.evidence
+def test_generation_outlives_a_node(killer: Killer, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """As a tournament does; every number is there, and no game twice."""
+    population, path = read_population(population_file(tmp_path, games=2 * LOSSES)), tmp_path / "cluster.db"
+    with Archive.create(path) as archive:
+        pool = generate.pool_for(population, killer.cluster.address)
+        progress = generate.run(population, archive, pool, killer)
+        numbers = [number for number, _ in archive.games_made(population.identity())]
+    assert 0 < killer.at < 2 * LOSSES
+    assert (progress.played, progress.new, progress.failures) == (2 * LOSSES, 2 * LOSSES, [])
+    assert sorted(numbers) == list(range(2 * LOSSES))
+    assert [record.message for record in caplog.records] == [LOST]
+    with Archive.create(tmp_path / "here.db") as archive:
+        generate.run(population, archive)
+    assert games_in(path) == games_in(tmp_path / "here.db")
 
 
 @pytest.mark.evidence

@@ -108,6 +108,8 @@ def test_what_a_game_is_known_by(tmp_path: Path) -> None:
 class Scripted:
     """A pool whose jobs fail as they are told."""
 
+    at_once = 1
+
     def __init__(self, failing: Sequence[int]) -> None:
         self.failing = failing
         self.worker = GameWorker(1)

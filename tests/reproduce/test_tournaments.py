@@ -95,6 +95,8 @@ def test_a_file_that_is_no_baseline_is_refused(
 class FakePool:
     """Plays nothing, for 40 seconds of a clock each, and keeps who was to play."""
 
+    at_once = 1
+
     def __init__(self, now: list[float]) -> None:
         self.devices: list[str] = []
         self.now = now

@@ -15,6 +15,7 @@ class FakePool(Generic[Job]):
 
     def __init__(self, do: Callable[[Job], GeneratedGame]) -> None:
         self.do = do
+        self.at_once = 1
         self.begun = 0
         self.closed = False
 

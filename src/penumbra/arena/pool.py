@@ -37,6 +37,10 @@ class Worker(Protocol):
 class AnyPool(Protocol[J_contra, A_co]):
     """Workers, on this machine or on a cluster."""
 
+    @property
+    def at_once(self) -> int:
+        """How many jobs are done at a time, as far as is known before the first."""
+
     def run(self, jobs: Iterable[J_contra]) -> Iterator[tuple[int, A_co | None, str]]:
         """(index of the job, its answer, "") as they come in; None and what happened where it failed.
 
@@ -82,6 +86,7 @@ class Pool(Generic[Job, Answer]):
 
     def __init__(self, make: Callable[[], Worker], workers: int, pin: bool = False) -> None:
         self._make = make
+        self.at_once = workers
         # The cores of each worker that is not running; none are given: any will do.
         self._free: list[Sequence[int]] = own_cores(workers) if pin else [()] * workers
         self._processes: list[WorkerProcess] = []

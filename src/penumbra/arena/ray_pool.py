@@ -2,7 +2,7 @@
 
 A job is a Ray task, so that Ray itself plays it again elsewhere when a node or a worker is lost. The processes of the
 cluster keep their workers from one job of a run to the next, as those of `penumbra.arena.pool` do. Every node needs
-Penumbra.
+Penumbra. docs/clusters.md is for who runs one.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import os
 import signal
 import socket
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import Connection
 from typing import Any, Generic, TypeVar
@@ -30,12 +32,21 @@ SECONDS_TO_LEAVE = 5.0
 PATIENCE = 10.0  # seconds for a cluster to answer at all
 BEGIN, NEXT, END = "begin", "next", "end"  # of a run; the next job, in a list, which is empty after the last
 AHEAD = 2  # jobs handed out beyond those that are played, so that no core waits for the next
+LOOK_EVERY = 2.0  # seconds between looks at which nodes there are
 
+log = logging.getLogger(__name__)
 _WORKERS: dict[str, Worker] = {}  # of this process, by the run
 
 
 class ClusterLost(ValueError):
     """The cluster cannot be reached, or went away."""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What the user of a run is told while it goes on."""
+
+    text: str
 
 
 def do_job(run: str, make: Callable[[], Worker], job: Any) -> tuple[Any, str]:
@@ -67,9 +78,11 @@ class RayPool(Generic[J, A]):
         self._process = context.Process(target=_drive, args=(theirs, make, address, os.getpid()), daemon=True)
         self._process.start()
         theirs.close()
-        if trouble := self._hear():
+        found = self._hear()
+        if isinstance(found, str):
             self.close()
-            raise ClusterLost(f"--ray {address}: there is no cluster: {trouble}")
+            raise ClusterLost(f"--ray {address}: there is no cluster: {found}")
+        self.at_once: int = found
 
     def run(self, jobs: Iterable[J]) -> Iterator[tuple[int, A | None, str]]:
         """As `AnyPool.run`; a job has failed when it raised, or lost its node or worker too often."""
@@ -78,6 +91,8 @@ class RayPool(Generic[J, A]):
         while (said := self._hear()) != END:
             if said == NEXT:
                 self._tell(list(islice(waiting, 1)))
+            elif isinstance(said, Notice):
+                log.warning("%s", said.text)
             else:
                 yield said
 
@@ -101,7 +116,7 @@ class RayPool(Generic[J, A]):
 
 
 def _drive(connection: Connection, make: Callable[[], Worker], address: str, parent: int) -> None:
-    """The life of the process that speaks with the cluster: whether it could be reached, then answers to jobs."""
+    """The life of the process that speaks with the cluster: its cores, or why there are none, then answers to jobs."""
     with contextlib.suppress(OSError):
         os.setpgrp()  # an interrupt at the terminal is for the run
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
@@ -114,7 +129,7 @@ def _drive(connection: Connection, make: Callable[[], Worker], address: str, par
     except (OSError, ValueError, RuntimeError) as error:
         connection.send((str(error).splitlines() or [type(error).__name__])[0])
         return
-    connection.send("")
+    connection.send(cores(nodes_of(ray)))
     with contextlib.suppress(EOFError, OSError):  # the run is over
         while connection.recv() == BEGIN:
             for answer in _answers(ray, make, _jobs(connection)):
@@ -133,28 +148,43 @@ def _jobs(connection: Connection) -> Iterator[Any]:
         yield job[0]
 
 
-def _answers(ray: Any, make: Callable[[], Worker], jobs: Iterator[Any]) -> Iterator[tuple[int, Any, str]]:
+def _answers(ray: Any, make: Callable[[], Worker], jobs: Iterator[Any]) -> Iterator[tuple[int, Any, str] | Notice]:
     task = ray.remote(num_cpus=1, max_retries=RETRIES)(do_job)
     name, there = uuid.uuid4().hex, ray.put(make)
     numbered = enumerate(jobs)
     playing: dict[Any, int] = {}
+    nodes, looked = nodes_of(ray), time.monotonic()
     while True:
-        cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
-        for index, job in islice(numbered, max(0, cores + AHEAD - len(playing))):
+        for index, job in islice(numbered, max(0, cores(nodes) + AHEAD - len(playing))):
             playing[task.remote(name, there, job)] = index
         if not playing:
             return
-        ready, _ = ray.wait(list(playing), num_returns=1, timeout=5.0)
+        ready, _ = ray.wait(list(playing), num_returns=1, timeout=LOOK_EVERY)
         for reference in ready:
             yield playing.pop(reference), *_answer(ray, reference)
+        if time.monotonic() - looked >= LOOK_EVERY:
+            before, nodes, looked = nodes, nodes_of(ray), time.monotonic()
+            if lost := before.keys() - nodes.keys():
+                gone = f"{len(lost)} of its {len(before)} nodes (cores left: {cores(nodes):,})"
+                yield Notice(f"the Ray cluster has lost {gone}; the games in flight there are played again")
 
 
 def _answer(ray: Any, reference: Any) -> tuple[Any, str]:
     try:
         answer: tuple[Any, str] = ray.get(reference)
         return answer
-    except (ray.exceptions.WorkerCrashedError, ray.exceptions.RayTaskError) as error:
+    except ray.exceptions.RayError as error:
         return None, str(error).strip().splitlines()[-1]
+
+
+def nodes_of(ray: Any) -> dict[str, float]:
+    """The cores of each node that is there."""
+    return {node["NodeID"]: node["Resources"].get("CPU", 0.0) for node in ray.nodes() if node["Alive"]}
+
+
+def cores(nodes: dict[str, float]) -> int:
+    """Of all nodes, each of which plays one game at a time."""
+    return max(1, int(sum(nodes.values())))
 
 
 def _knock(address: str) -> None:

@@ -52,7 +52,7 @@ def generate(
     pool = pool_for(planned, ray)
     count = "games" if planned.games is None else f"{planned.games:,} games"
     until = "" if planned.minutes is None else f" for at most {planned.minutes:g} minutes"
-    print(f"{archive}: {count} of {len(planned.members)} players{until}, {planned.workers} at a time", flush=True)
+    print(f"{archive}: {count} of {len(planned.members)} players{until}, {pool.at_once:,} at a time", flush=True)
     with Archive.open_or_create(archive) as to, progress("games", planned.games, every=10.0) as bar:
         played = run(planned, to, pool, lambda now: bar.show(now.done, now.line()))
     _show(played, archive)

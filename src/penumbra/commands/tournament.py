@@ -73,7 +73,7 @@ def tournament(
     pool = pool_for(planned, ray)
     problems = Problems()
     with Archive.open_or_create(archive, problems) as to:
-        print(plan_line(planned, to), flush=True)
+        print(plan_line(planned, to, pool.at_once), flush=True)
         with _shown() as show:
             standing = run(planned, to, pool, show)
         print(f"{archive}: {standing.line()}; {standing.played:,} played now")
@@ -86,12 +86,12 @@ def tournament(
     problems.conclude()
 
 
-def plan_line(planned: Tournament, archive: Archive) -> str:
+def plan_line(planned: Tournament, archive: Archive, at_once: int) -> str:
     """What will be played, said before it is."""
     from penumbra.arena.tournament import outset
 
     missing, standing = outset(planned, archive)
-    return f"{len(missing):,} of {standing.target:,} games to play, {planned.workers} at a time"
+    return f"{len(missing):,} of {standing.target:,} games to play, {at_once:,} at a time"
 
 
 @contextlib.contextmanager

@@ -230,6 +230,7 @@ class ServedPool:
 
     def __init__(self, pool: AnyPool[Job, GameResult], device: str) -> None:
         self._pool = pool
+        self.at_once = pool.at_once
         self._device = device
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, GameResult | None, str]]:
