@@ -1,7 +1,9 @@
 #include "rbc/examples.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -188,7 +190,11 @@ Examples make_examples(std::span<const GameRecord* const> records, const Example
   if (settings.engine_states < 0) throw std::invalid_argument("the engine's states must not be negative");
   if (!(settings.engine_scale > 0)) throw std::invalid_argument("the engine's scale must be positive");
   std::vector<Examples> parts(records.size());
-  parallel_for(static_cast<int>(records.size()), [&](int i) {
+  std::vector<int> order(records.size());  // the longest games first, so that no thread is left with one at the end
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater<>{}, [&](int i) { return records[i]->turns.size(); });
+  parallel_for(static_cast<int>(records.size()), [&](int place) {
+    const int i = order[place];
     try {
       walk(*records[i], i, settings, parts[i]);
     } catch (const std::invalid_argument& error) {

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -169,15 +170,19 @@ class Table:
         stop: threading.Event | None = None,
         chunk: int = CHUNK,
     ) -> None:
-        """Makes the examples, `chunk` games at a time."""
-        for first in range(0, len(self.records), chunk):
-            if stop is not None and stop.is_set():
-                return
-            self._add(self.records[first : first + chunk], first)
-            progress(self.tally)
+        """Makes the examples, `chunk` games at a time; the next games are walked through while some are stored."""
+        with ThreadPoolExecutor(1) as ahead:
+            coming = ahead.submit(self._walk, self.records[:chunk], self.settings.seed)
+            for first in range(0, len(self.records), chunk):
+                if stop is not None and stop.is_set():
+                    return
+                walked, after = coming.result(), first + chunk
+                coming = ahead.submit(self._walk, self.records[after : after + chunk], self.settings.seed + after)
+                self._add(self.records[first:after], first, walked)
+                progress(self.tally)
 
-    def _add(self, records: Sequence[GameRecord], first: int) -> None:
-        made = self._make(records, self.settings.seed + first)
+    def _add(self, records: Sequence[GameRecord], first: int, examples: Examples) -> None:
+        made = self._made(records, examples)
         made.columns["game"] += first
         for headset, rows in self._store(made, self.tally.kept).items():
             count = self.counts[headset]
@@ -185,10 +190,13 @@ class Table:
             self.counts[headset] = count + len(rows)  # only now can they be drawn
         self.tally.add(len(records), made)
 
-    def _make(self, records: Sequence[GameRecord], seed: int) -> Made:
+    def _walk(self, records: Sequence[GameRecord], seed: int) -> Examples:
+        return make_examples(records, self.settings.with_seed(seed))
+
+    def _made(self, records: Sequence[GameRecord], walked: Examples) -> Made:
         settings = self.settings
-        cleaned = clean(make_examples(records, settings.with_seed(seed)), settings.ell)
-        fitting = cleaned.examples.take(np.flatnonzero(np.diff(cleaned.examples.legal_offsets) <= MOST_LEGAL))
+        cleaned = clean(walked, settings.ell)
+        fitting = cleaned.examples.where(np.diff(cleaned.examples.legal_offsets) <= MOST_LEGAL)
         examples, chosen = self._wanted(fitting, records)
         columns = narrow_columns(examples)
         if settings.engine_states:
@@ -214,7 +222,7 @@ class Table:
             for headset, plan in self.plans.items()
         }
         some = np.logical_or.reduce(list(masks.values()))
-        return examples.take(np.flatnonzero(some)), {headset: mask[some] for headset, mask in masks.items()}
+        return examples.where(some), {headset: mask[some] for headset, mask in masks.items()}
 
     def draw(self, headset: str, size: int, generator: torch.Generator | None) -> Batch:
         """A random batch of one headset, with replacement."""

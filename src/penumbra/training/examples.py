@@ -75,6 +75,10 @@ class Examples:
         columns = {f.name: getattr(self, f.name)[rows] for f in fields(self) if not f.name.startswith("legal")}
         return Examples(legal=self.legal[np.repeat(starts, counts) + within], legal_offsets=offsets, **columns)
 
+    def where(self, kept: NDArray[np.bool_]) -> Examples:
+        """The rows where `kept` holds, in their order; these themselves if it holds everywhere."""
+        return self if kept.all() else self.take(np.flatnonzero(kept))
+
     def legal_of(self, row: int) -> NDArray[np.int32]:
         """The legal actions of one row."""
         return self.legal[self.legal_offsets[row] : self.legal_offsets[row + 1]]
@@ -130,7 +134,7 @@ def clean(examples: Examples, ell: int) -> Cleaned:
     """
     too_small = examples.cut & (examples.set_sizes < ell)
     missed = examples.missed_win & ~too_small
-    kept = examples.take(np.flatnonzero(~too_small & ~missed))
+    kept = examples.where(~too_small & ~missed)
     return Cleaned(kept, len(examples), int(examples.cut.sum()), int(too_small.sum()), int(missed.sum()))
 
 

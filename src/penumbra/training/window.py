@@ -93,7 +93,7 @@ class Window(Table):
         """Makes a lot; whether others had to leave for it."""
         games, seed = next(self._games)
         records = [self.records[game] for game in games]
-        made = self._make(records, seed)
+        made = self._made(records, self._walk(records, seed))
         made.columns["game"] = torch.from_numpy(games.astype(np.int32))[made.columns["game"].long()]
         start = self._end if self._end + made.kept <= self.settings.window else 0
         before = len(self._lots)
