@@ -42,11 +42,9 @@ TOURNAMENTS = ("gauntlet", "levels", "tournament")
 RECIPES = (
     "full",
     "full-graded",
-    "full-mixed",
     "heads",
     "lite",
     "lite-graded",
-    "lite-mixed",
     "paper",
     "real",
     "searched",
