@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -103,7 +104,7 @@ def test_the_engine_takes_a_queen_that_hangs_and_minds_where_the_belief_stands()
     guarded = "3q2rk/8/8/8/8/8/8/3RK3 w - - 0 1"  # the rook is taken back
     x, actions = situation(hanging)
     take = actions.tolist().index(parse_action("d1d8"))
-    opinion = EngineOpinion(16.0, 32, 0.25, sampled=False)
+    opinion = EngineOpinion(RootSettings(engine_weight=16.0))
     assert judged(opinion, x, actions).argmax() == take
     assert judged(opinion, x, actions)[take] > 20 * np.median(judged(opinion, x, actions))
     x, actions = situation(hanging, guarded)
@@ -118,8 +119,23 @@ def test_the_engine_takes_a_queen_that_hangs_and_minds_where_the_belief_stands()
 def test_the_engine_is_asked_only_where_few_states_are_possible() -> None:
     x, actions = situation(*PINNED)
     pi = np.full(len(actions), 1 / len(actions), np.float32)
-    assert judged(EngineOpinion(16.0, 1, 0.25, sampled=False), x, actions, pi) is pi
-    assert judged(EngineOpinion(16.0, 2, 0.25, sampled=False), x, actions, pi) is not pi
+    assert judged(EngineOpinion(RootSettings(engine_weight=16.0, engine_states=1)), x, actions, pi) is pi
+    assert judged(EngineOpinion(RootSettings(engine_weight=16.0, engine_states=2)), x, actions, pi) is not pi
+
+
+def test_the_engine_counts_less_the_more_states_are_possible_as_fast_as_is_said() -> None:
+    """ln(prior / π) is the weight, by the states, times differences of win probabilities."""
+    x, actions = situation(*PINNED)
+    assert len(x.states) == 2
+    spread = {
+        fall: float(
+            np.ptp(np.log(judged(EngineOpinion(RootSettings(engine_weight=4.0, engine_fall=fall)), x, actions)))
+        )
+        for fall in (0.0, 0.5, 1.0)
+    }
+    assert spread[0.0] > 0
+    assert spread[0.5] == pytest.approx(spread[0.0] / math.sqrt(2), rel=1e-4)
+    assert spread[1.0] == pytest.approx(spread[0.0] / 2, rel=1e-4)
 
 
 def test_win_probabilities_of_scores() -> None:

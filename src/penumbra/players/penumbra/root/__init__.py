@@ -25,11 +25,7 @@ class RootJudgement(RootPolicy[Situation, Infostates]):
         self.repetition = Repetition(settings.repetition_decay)
         self.parts: list[RootPolicy[Situation, Infostates]] = []
         if settings.engine_weight:
-            self.parts.append(
-                EngineOpinion(
-                    settings.engine_weight, settings.engine_states, settings.engine_share, settings.engine_sampled
-                )
-            )
+            self.parts.append(EngineOpinion(settings))
         if settings.sense_weight:
             self.parts.append(EngineSense(settings.sense_weight))
         if settings.prudence or settings.reckless < 1:

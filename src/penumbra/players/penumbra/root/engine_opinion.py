@@ -4,13 +4,12 @@ Where a few states are possible the game is nearly chess, and the network, which
 too little of it. The engine searches each of these states whole, as if both players saw everything; the win probability
 of a move is the mean over the states, weighed by how many particles of the belief stand in each. Where more states are
 possible than `states`, so many particles say in which to ask, or nobody is asked (`sampled`). The prior is multiplied
-by e^(weight · win probability / √states): one step of mirror descent from the network's policy, and the longer the more
-the game is chess.
+by e^(weight · win probability / states^fall): one step of mirror descent from the network's policy, and the longer the
+more the game is chess.
 """
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter
 
@@ -21,6 +20,7 @@ from penumbra import core
 from penumbra.core import KING_TAKEN, MOVE, Infostates, StateSet
 from penumbra.dsmcp.domain import Floats, Ints, Rows
 from penumbra.dsmcp.root_policy import AtRoot, RootPolicy
+from penumbra.players.penumbra.root_settings import RootSettings
 from penumbra.rbc.domain import Situation
 
 MARGIN = 150  # hundredths of a pawn: how much worse a move is that is worse by so much does not matter
@@ -35,13 +35,12 @@ PARTICLES = 512  # that states are weighed by
 
 
 class EngineOpinion(RootPolicy[Situation, Infostates]):
-    """Multiplies the prior of each move by e^(weight / √states · its win probability), where few are possible."""
+    """Multiplies the prior of each move by e^(weight / states^fall · its win probability), where few are possible."""
 
-    def __init__(self, weight: float, states: int, share: float, sampled: bool) -> None:
-        self.weight = weight
-        self.states = states
-        self.share = share
-        self.sampled = sampled
+    def __init__(self, settings: RootSettings) -> None:
+        self.weight, self.fall = settings.engine_weight, settings.engine_fall
+        self.states, self.sampled = settings.engine_states, settings.engine_sampled
+        self.share = settings.engine_share
         self.nodes_a_second = NODES_A_SECOND
 
     def prior(self, at: AtRoot[Situation, Infostates]) -> Floats:
@@ -51,7 +50,7 @@ class EngineOpinion(RootPolicy[Situation, Infostates]):
             return at.pi
         states, weights = drawn(x, particles, self.states, at.rng) if many else (x.states, state_weights(x, particles))
         wins = win_probabilities(self.scores(states, at.actions, at.seconds)).T @ weights
-        weight = self.weight / math.sqrt(len(states))
+        weight = self.weight / len(states) ** self.fall
         return np.asarray(at.pi * np.exp(weight * (wins - wins.max())), np.float32)
 
     def scores(self, states: StateSet, actions: Ints, seconds: float | None) -> npt.NDArray[np.int32]:
