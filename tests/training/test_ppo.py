@@ -420,12 +420,16 @@ def test_a_run_that_is_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path) -> 
         assert all(np.array_equal(tensor, other[name]) for name, tensor in one.items()), file
     logs = [
         [
-            {k: v for k, v in json.loads(line).items() if k != "seconds"}
+            {k: v for k, v in json.loads(line).items() if k not in ("seconds", "times")}
             for line in (out / "log.jsonl").read_text().splitlines()
         ]
         for out in (straight, parted)
     ]
     assert len(logs[0]) == 4 and logs[0] == logs[1]
+    for line in (straight / "log.jsonl").read_text().splitlines():
+        times = json.loads(line)["times"]
+        assert 0 <= times["waiting"] <= times["playing"] + 1 and 0 < times["native"] < times["playing"]
+        assert times["learning"] > 0
     assert any("@" in name for entry in logs[0] for name in entry["scores"])
     games = []
     for out in (straight, parted):

@@ -328,6 +328,10 @@ class BulkThread:
         assert self._playing is not None
         return self._playing.result()
 
+    def times(self) -> dict[str, float]:
+        """Seconds that the last round took to play, and of these those of rules, sets and synopses."""
+        return {"playing": self.bulk.spent, "native": self.bulk.native}
+
     def stop(self) -> None:
         self.bulk.stop()
         self._pool.shutdown()
@@ -416,7 +420,9 @@ class Improver:
             while (spent := time.monotonic() - began) < seconds and not (self.rounds and self.number >= self.rounds):
                 if ended():
                     raise ValueError(f"generation has ended; see {self.out / 'population.log'}")
+                waiting = time.monotonic()
                 played, games = self.played or self.bulk.round()
+                times = {"waiting": time.monotonic() - waiting} | self.bulk.times()
                 if self.played is None and time.monotonic() - self.saved >= STATE_EVERY:
                     self.save_state((played, games))
                 self.played = None
@@ -427,10 +433,12 @@ class Improver:
                 everything = played.followed_by(*from_generated)
                 learner.games += len(games) + len(generated)
                 left = 1 - self.number / self.rounds if self.rounds else 1 - spent / seconds
+                learning = time.monotonic()
                 numbers = learner.learn(everything, self.anchors, left)
+                times["learning"] = time.monotonic() - learning
                 self.number += 1
                 seen = time.monotonic() - began
-                self.log(self.number, seen, len(everything), numbers, scores([*games, *generated]))
+                self.log(self.number, seen, len(everything), numbers, times, scores([*games, *generated]))
                 self.save()
         self.save_state(self.played or self.bulk.round())
 
@@ -467,7 +475,13 @@ class Improver:
             load_at(self.serve, playing)
 
     def log(
-        self, number: int, seconds: float, steps: int, numbers: dict[str, float], table: dict[str, tuple[float, int]]
+        self,
+        number: int,
+        seconds: float,
+        steps: int,
+        numbers: dict[str, float],
+        times: dict[str, float],
+        table: dict[str, tuple[float, int]],
     ) -> None:
         entry = {
             "round": number,
@@ -475,12 +489,15 @@ class Improver:
             "games": self.learner.games,
             "steps": steps,
             **{name: round(value, 4) for name, value in numbers.items()},
+            "times": {name: round(value, 3) for name, value in times.items()},
             "scores": {name: list(score) for name, score in sorted(table.items())},
         }
         append_lines(self.out / "log.jsonl", json.dumps(entry) + "\n")
         rest = " ".join(f"{name} {value:.4g}" for name, value in numbers.items())
+        took = " ".join(f"{name} {value:.1f}" for name, value in times.items())
         against = " ".join(f"{name} {points:g}/{games}" for name, (points, games) in sorted(table.items()))
-        print(f"round {number} at {seconds:.0f} s: {self.learner.games:,} games, {steps:,} steps; {rest}; {against}")
+        done = f"{self.learner.games:,} games, {steps:,} steps"
+        print(f"round {number} at {seconds:.0f} s: {done}; {rest}; seconds: {took}; {against}")
         sys.stdout.flush()
 
 

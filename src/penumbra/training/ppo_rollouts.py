@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -166,6 +167,8 @@ class Bulk:
         self.next = 0  # where the next step goes
         self.rows_of: dict[tuple[int, int], list[int]] = {}  # by game and player: where its steps are
         self.finished: list[GameRecord] = []
+        self.spent = 0.0  # seconds of the last round that went into playing
+        self.native = 0.0  # of these, into rules, sets and synopses
         self._stopped = False
         self._newer: dict[str, Tensor] | None = None
         self._lock = threading.Lock()
@@ -192,12 +195,14 @@ class Bulk:
         """Plays on until there is a round's worth of steps of the headset in finished games; these steps."""
         rows: list[int] = []
         gains, of_value = [], []
+        began, self.native = time.monotonic(), 0.0
         while len(rows) < self.least and not self._stopped:
             for record_rows, gain, goal in self.step():
                 rows += record_rows
                 gains.append(gain)
                 of_value.append(goal)
         at = torch.tensor(rows, device=self.device)
+        self.spent = time.monotonic() - began
         return Steps(
             self.planes[at],
             self.legal[at],
@@ -219,7 +224,9 @@ class Bulk:
         numbers, players = batch.numbers(), batch.players()
         side = self.headsets_of(numbers)[np.arange(len(numbers)), 1 - players]
         where = self.remember(numbers, players, side)
-        batch.act(self.choose(side, where))
+        chosen, began = self.choose(side, where), time.monotonic()
+        batch.act(chosen)
+        self.native += time.monotonic() - began
         for number, record in batch.take_finished():
             white, black = self.cast[number]
             record.white_name, record.black_name = self.name_of(white), self.name_of(black)
@@ -267,8 +274,11 @@ class Bulk:
     @torch.inference_mode()
     def choose(self, side: NDArray[np.int8], where: Tensor) -> NDArray[np.int32]:
         """An action for each row, drawn from the policy of its headset; each step is stored."""
-        planes = torch.from_numpy(self.batch.synopsis().view(np.int64)).to(self.device)
-        legal = torch.from_numpy(padded(*self.batch.legal())).to(self.device)
+        began = time.monotonic()
+        seen, actions_and_offsets = self.batch.synopsis(), self.batch.legal()
+        self.native += time.monotonic() - began
+        planes = torch.from_numpy(seen.view(np.int64)).to(self.device)
+        legal = torch.from_numpy(padded(*actions_and_offsets)).to(self.device)
         read = network_input(planes, self.dtype)
         x = self.network.tower(read)
         logs = torch.empty(legal.shape, device=self.device)
