@@ -16,28 +16,36 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib.util
 import json
-import os
 import random
-import resource
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from penumbra.extras import is_installed
 from penumbra.games.archive import Archive, ArchiveError
 from penumbra.games.verification import verify
 from penumbra.interop.history import read_record
-from penumbra.server.memory import children
 from penumbra.whole_files import read_lines
+from studies._disturbed import (
+    PAUSE,
+    SECONDS,
+    Chaos,
+    Command,
+    Contents,
+    Fault,
+    check_output,
+    contents,
+    free_port,
+    kept,
+    ratings,
+)
 from studies._guests import Guest, at_play
+from studies._ray_cluster import Node, ray_cluster
 
 TOURNAMENT = """
 games = 4
@@ -108,209 +116,14 @@ name = "Hasty"
 kind = "attacker"
 """
 IMPROVEMENT = ("--workers", "1", "--opponent", "Wild", "--at-once", "8", "--steps", "200", "--cap", "100")
-# The time of day in every process that finds this: another one every now and then.
-JUMPING = """
-import random, time
-now, shown, state = time.monotonic, time.time, [0.0, 0.0]
-def jumped():
-    if now() >= state[0]:
-        state[:] = now() + random.uniform(0, 0.5), random.uniform(-86400, 86400)
-    return shown() + state[1]
-time.time, time.time_ns = jumped, lambda: int(1e9 * jumped())
-"""
 MATCH = ("hunter", "attacker", "--games", "12", "--clock", "none", "--workers", "2")
-ENDS = {0, 1, 130, -signal.SIGKILL, -signal.SIGTERM}  # what a disturbed run may end with; the last while it starts
-SECONDS = 120  # that a run may take when nobody disturbs it any more
-SECONDS_TO_LEAVE = 15.0  # for what a run has started, once the run itself has ended
-JUMPS = 0.3  # share of the runs whose clock jumps
 IMPROVING = 0.1  # minutes of improvement that nobody disturbs
 GUESTS = ("random", "attacker", "hunter")  # whom each plays against
-LONGEST_STOP = 3.0
-PAUSE = 1.5  # seconds between disturbances at most
 SMALL_DISK = (250, 700)  # kilobytes
-Contents = dict[tuple[str, int], bytes]  # each game's record, by its run and number
 
 
-class Fault(Exception):
-    """What must not happen."""
-
-
-@dataclass
-class Command:
-    """`penumbra ARGUMENTS` in a session of its own, with what it prints."""
-
-    arguments: tuple[str, ...]
-    log: Path
-    limit: int | None = None  # bytes past which no file may grow
-    modules: Path | None = None  # a folder of Python modules that it finds before others
-    process: subprocess.Popen[bytes] = field(init=False)
-
-    def __post_init__(self) -> None:
-        limit = self.limit
-        paths = [str(path) for path in (self.modules, os.environ.get("PYTHONPATH")) if path]
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "penumbra", *self.arguments],
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-                env={**os.environ, "PENUMBRA_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)},
-                preexec_fn=None if limit is None else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-            )
-
-    def workers(self) -> list[int]:
-        """All that it has started; none once it has ended."""
-        return descendants(self.process.pid)
-
-    def is_running(self) -> bool:
-        return self.process.poll() is None
-
-    def end(self, seconds: float = SECONDS) -> int:
-        """Waits for its end; `Fault` if there is none, or if it has printed what nobody should see."""
-        try:
-            status = self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-            raise Fault(f"{self} has not ended within {seconds:.0f} seconds") from None
-        check_output(str(self), self.log)
-        if status not in ENDS:
-            raise Fault(f"{self} has ended with {status}: {self.log.read_text(errors='replace')[-1000:]}")
-        self.expect_nobody()
-        return status
-
-    def expect_nobody(self) -> None:
-        """`Fault` if a process that it has started stays behind."""
-        end = time.monotonic() + SECONDS_TO_LEAVE
-        while left := of_session(self.process.pid):
-            if time.monotonic() > end:
-                for pid in left:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGKILL)
-                raise Fault(f"{self} has left {len(left)} processes behind")
-            time.sleep(0.1)
-
-    def __str__(self) -> str:
-        return f"penumbra {' '.join(self.arguments)}"
-
-
-def check_output(who: str, log: Path) -> None:
-    """`Fault` if something was printed there that nobody should see."""
-    said = log.read_text(errors="replace")
-    for word in ("Traceback", "Errno", "Exception ignored", "Logging error"):
-        if word in said:
-            raise Fault(f"{who} has printed:\n{said[max(0, said.index(word) - 500) :][:3000]}")
-
-
-def descendants(pid: int) -> list[int]:
-    """The processes that a process has started, and those that they have."""
-    return [each for child in children(pid) for each in (child, *descendants(child))]
-
-
-def of_session(number: int) -> list[int]:
-    """The processes of a session; those that have ended and are not yet counted as gone are none."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            state, _, _, session, *_ = path.read_text().rpartition(")")[2].split()
-            if int(session) == number and state != "Z":
-                found.append(int(path.parent.name))
-    return found
-
-
-@dataclass
-class Chaos:
-    """A run of this study: where it works, what it has done, and what went wrong."""
-
-    folder: Path
-    rng: random.Random
-    tally: Counter[str] = field(default_factory=Counter)
-    references: dict[str, object] = field(default_factory=dict)
-    count: int = 0
-
-    def path(self, name: str) -> Path:
-        self.count += 1
-        return self.folder / f"{self.count}-{name}"
-
-    def file(self, name: str, text: str) -> Path:
-        path = self.folder / name
-        path.write_text(text)
-        return path
-
-    def start(self, *arguments: object, limit: int | None = None, jumps: bool = False) -> Command:
-        """`jumps`: the time of day does so in all its processes."""
-        modules = None
-        if jumps:
-            modules = self.folder / "jumping"
-            modules.mkdir(exist_ok=True)
-            modules.joinpath("sitecustomize.py").write_text(JUMPING)
-            self.tally["clocks that jump"] += 1
-        return Command(tuple(map(str, arguments)), self.path("output.txt"), limit, modules)
-
-    def start_disturbed(self, *arguments: object) -> Command:
-        return self.start(*arguments, jumps=self.rng.random() < JUMPS)
-
-    def finish(self, *arguments: object) -> None:
-        """Goes on undisturbed, to the end."""
-        command = self.start(*arguments)
-        if command.end() != 0:
-            raise Fault(f"{command} does not come to its end: {command.log.read_text()[-1000:]}")
-
-    def disturb(self, command: Command, others: tuple[Command, ...] = (), pause: float = PAUSE) -> None:
-        """Until the command ends, which in the end is seen to."""
-        for _ in range(self.rng.randint(1, 5)):
-            end = time.monotonic() + self.rng.uniform(0.0, pause)
-            while command.is_running() and time.monotonic() < end:
-                time.sleep(0.02)
-            if not command.is_running():
-                break
-            victims = [command.process.pid, *command.workers(), *(other.process.pid for other in others)]
-            self.strike(self.rng.choice(victims), command)
-        if command.is_running():
-            self.signal(command.process.pid, signal.SIGKILL, "kills of a run")
-
-    def strike(self, victim: int, command: Command) -> None:
-        is_run = victim == command.process.pid
-        match self.rng.choice(("stop", "stop", "kill", "terminate" if is_run else "kill")):
-            case "stop":
-                self.signal(victim, signal.SIGSTOP, "stops")
-                time.sleep(self.rng.uniform(0.1, LONGEST_STOP))
-                self.signal(victim, signal.SIGCONT)
-            case "kill":
-                self.signal(victim, signal.SIGKILL, "kills of a run" if is_run else "kills of a worker or server")
-            case _:
-                self.signal(victim, signal.SIGTERM, "requests to end")
-
-    def signal(self, victim: int, number: int, what: str = "") -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(victim, number)
-            if what:
-                self.tally[what] += 1
-
-    def reference(self, name: str, make: Callable[[], object]) -> object:
-        """What a run has that nobody disturbed, made once."""
-        if name not in self.references:
-            self.references[name] = make()
-        return self.references[name]
-
-
-def contents(path: Path) -> Contents:
-    """All games by run and number; `Fault` if anything is wrong with the archive."""
-    with Archive.open(path) as archive:
-        problems = verify(archive).problems
-        if problems:
-            raise Fault(f"{path}: {problems[0]}")
-        found = {(run, number): game.data for run in archive.runs() for number, game in archive.games_made(run)}
-        if set(found.values()) != {game.data for game in archive.games()}:
-            raise Fault(f"{path}: has games that nobody has made")
-    return found
-
-
-def ratings(chaos: Chaos, path: Path) -> list[tuple[str, float]]:
-    command = chaos.start("rate", path, "--json")
-    command.end()
-    return [(each["name"], round(each["elo"], 6)) for each in json.loads(command.log.read_text())["players"]]
+class LeftOut(Exception):
+    """A scenario needs what is not installed."""
 
 
 def resumable(chaos: Chaos, name: str, arguments: tuple[object, ...], rated: bool) -> None:
@@ -332,19 +145,6 @@ def resumable(chaos: Chaos, name: str, arguments: tuple[object, ...], rated: boo
     chaos.finish(*arguments, "--archive", path)
     if (contents(path), ratings(chaos, path) if rated else None) != expected:
         raise Fault(f"{path}: is not what an undisturbed run makes")
-
-
-def kept(path: Path, before: Contents) -> Contents:
-    """What is there now; `Fault` if a game has gone."""
-    if not path.exists() or not path.stat().st_size:
-        now: Contents = {}
-    else:
-        with Archive.open(path, write=True):
-            pass  # also an archive whose making was killed can be opened
-        now = contents(path)
-    if not before.items() <= now.items():
-        raise Fault(f"{path}: has lost games")
-    return now
 
 
 # -- scenarios
@@ -488,9 +288,8 @@ def answers(address: Path) -> bool:
 
 def improvement(chaos: Chaos) -> None:
     """It goes on from the weights of its last round; these are whole, and no game that was learned from has gone."""
-    if importlib.util.find_spec("torch") is None:
-        chaos.tally["left out, for there is no torch"] += 1
-        return
+    if not is_installed("torch"):
+        raise LeftOut("torch")
     weights, population = chaos.folder / "tiny.safetensors", chaos.file("improved.toml", IMPROVED)
     chaos.reference("tiny", lambda: save_tiny(weights))
     out = chaos.path("improved")
@@ -577,12 +376,6 @@ def server(chaos: Chaos) -> None:
     chaos.tally["games of guests that a bot gave up"] += sum(guest.crashed for guest in guests)
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 def wait_for_turns(guests: list[Guest], turns: int) -> None:
     """Until all have come back and played on; `Fault` if they cannot."""
     end = time.monotonic() + SECONDS
@@ -593,10 +386,31 @@ def wait_for_turns(guests: list[Guest], turns: int) -> None:
 
 
 def ray_workers(chaos: Chaos) -> None:
-    """Generation on a cluster of this machine, of whose workers one dies every now and then: no game is missing."""
-    if importlib.util.find_spec("ray") is None:
-        chaos.tally["left out, for there is no Ray"] += 1
-        return
+    """Generation on a cluster of this machine, of whose workers one dies every now and then."""
+    with ray_generation(chaos, 2) as (nodes, command, path):
+        for _ in range(chaos.rng.randint(1, 4)):
+            wait_for_games(path, command)
+            time.sleep(chaos.rng.uniform(0.0, PAUSE))
+            workers = nodes[0].workers()
+            if command.is_running() and workers:
+                chaos.signal(chaos.rng.choice(workers), signal.SIGKILL, "kills of a Ray worker")
+
+
+def ray_node(chaos: Chaos) -> None:
+    """Generation on a cluster of two nodes, one of which is lost at some moment after the first game."""
+    with ray_generation(chaos, 1, 1) as (nodes, command, path):
+        wait_for_games(path, command)
+        time.sleep(chaos.rng.uniform(0.0, 2 * PAUSE))
+        if command.is_running():
+            nodes[1].kill(chaos)
+            chaos.tally["kills of a Ray node"] += 1
+
+
+@contextlib.contextmanager
+def ray_generation(chaos: Chaos, *cores: int) -> Iterator[tuple[list[Node], Command, Path]]:
+    """What is done to it while it lasts costs no game, and makes none come twice."""
+    if not is_installed("ray"):
+        raise LeftOut("Ray")
     file = chaos.file("population.toml", POPULATION)
 
     def whole() -> object:
@@ -606,50 +420,14 @@ def ray_workers(chaos: Chaos) -> None:
 
     expected = chaos.reference("generation", whole)
     path = chaos.path("ray.db")
-    with ray_head(chaos) as (head, address):
+    with ray_cluster(chaos, *cores) as (nodes, address):
         command = chaos.start("generate", file, "--archive", path, "--ray", address)
-        for _ in range(chaos.rng.randint(1, 4)):
-            wait_for_games(path, command)
-            time.sleep(chaos.rng.uniform(0.0, PAUSE))
-            workers = [pid for pid in descendants(head) if is_ray_worker(pid)]
-            if command.is_running() and workers:
-                chaos.signal(chaos.rng.choice(workers), signal.SIGKILL, "kills of a Ray worker")
+        yield nodes, command, path
         if command.end(2 * SECONDS) != 0:
-            raise Fault(f"{command} does not survive its workers: {command.log.read_text()[-1000:]}")
+            raise Fault(f"{command} does not survive its cluster: {command.log.read_text()[-1000:]}")
+        chaos.tally["lines about a lost Ray node"] += "the Ray cluster has lost 1 of its" in command.log.read_text()
     if (contents(path), None) != expected:
         raise Fault(f"{path}: is not what an undisturbed run makes")
-
-
-@contextlib.contextmanager
-def ray_head(chaos: Chaos) -> Iterator[tuple[int, str]]:
-    """(the process, the address) of a cluster of two cores."""
-    port = free_port()
-    command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus=2"]
-    command += [f"--port={port}", "--include-dashboard=false", "--disable-usage-stats"]
-    with chaos.path("ray.txt").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
-    try:
-        end = time.monotonic() + SECONDS
-        while not any(b"raylet" in command_line(pid) for pid in descendants(process.pid)):
-            if process.poll() is not None or time.monotonic() > end:
-                raise Fault("the Ray cluster does not start")
-            time.sleep(0.2)
-        yield process.pid, f"127.0.0.1:{port}"
-    finally:
-        for pid in (*descendants(process.pid), process.pid):
-            chaos.signal(pid, signal.SIGKILL)
-        process.wait()
-
-
-def command_line(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
-def is_ray_worker(pid: int) -> bool:
-    return command_line(pid).startswith((b"ray::IDLE", b"ray::do_job"))  # and not its agents
 
 
 SCENARIOS: dict[str, Callable[[Chaos], None]] = {
@@ -660,7 +438,8 @@ SCENARIOS: dict[str, Callable[[Chaos], None]] = {
     "inference": inference,
     "improvement": improvement,
     "server": server,
-    "Ray": ray_workers,
+    "Ray workers": ray_workers,
+    "Ray node": ray_node,
 }
 
 
@@ -673,6 +452,8 @@ def run(chaos: Chaos, minutes: float, only: str | None = None) -> list[str]:
         for name in names:
             try:
                 SCENARIOS[name](chaos)
+            except LeftOut as without:
+                chaos.tally[f"left out, for there is no {without}"] += 1
             except Fault as fault:
                 faults.append(f"{name}: {fault}")
                 print(faults[-1], flush=True)

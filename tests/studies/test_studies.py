@@ -29,6 +29,7 @@ from penumbra.players.opponents.attacker import SCRIPTS
 from penumbra.training.centipawns import read_positions
 from penumbra.training.recipe import read_recipe
 from studies import (
+    _disturbed,
     _guests,
     attacks,
     chaos,
@@ -419,7 +420,7 @@ def test_a_series_goes_on_where_it_was_stopped_and_reports(tmp_path: Path, capsy
 
 def test_chaos_ends_with_the_games_of_an_undisturbed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chaos, "POPULATION", chaos.POPULATION.replace("games = 120", "games = 6"))
-    found = chaos.Chaos(tmp_path, random.Random(1))
+    found = _disturbed.Chaos(tmp_path, random.Random(1))
     assert chaos.run(found, 0, "generation") == []
     assert found.tally["generation"] == 1
     monkeypatch.setattr(chaos, "kept", lambda path, before: {("run", 1): b"a game that goes"})
@@ -429,15 +430,15 @@ def test_chaos_ends_with_the_games_of_an_undisturbed_run(tmp_path: Path, monkeyp
 
 def test_chaos_leaves_guests_of_a_server_their_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chaos, "PAUSE", 0.4)
-    monkeypatch.setattr(chaos, "LONGEST_STOP", 0.5)
-    found = chaos.Chaos(tmp_path, random.Random(1))
+    monkeypatch.setattr(_disturbed, "LONGEST_STOP", 0.5)
+    found = _disturbed.Chaos(tmp_path, random.Random(1))
     assert chaos.run(found, 0, "server") == []
     assert found.tally["turns of guests"] > 0
 
 
 @pytest.mark.evidence
 def test_chaos_leaves_improvement_its_rounds(tmp_path: Path) -> None:
-    found = chaos.Chaos(tmp_path, random.Random(1))
+    found = _disturbed.Chaos(tmp_path, random.Random(1))
     assert chaos.run(found, 0, "improvement") == []
     assert found.tally["improvement"] == 1
 
@@ -446,10 +447,10 @@ def test_chaos_sees_what_improvement_has_lost(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text('{"updates": 3}\n{"upda')
     chaos.save_tiny(tmp_path / "weights.safetensors")
     assert chaos.improved(tmp_path, {}) == {"population.db": set(), "selfplay.db": set()}
-    with pytest.raises(chaos.Fault, match=r"selfplay\.db: has lost games"):
+    with pytest.raises(_disturbed.Fault, match=r"selfplay\.db: has lost games"):
         chaos.improved(tmp_path, {"selfplay.db": {b"a game"}})
     (tmp_path / "weights.safetensors").write_bytes((tmp_path / "weights.safetensors").read_bytes()[:-9])
-    with pytest.raises(chaos.Fault, match=r"weights\.safetensors"):
+    with pytest.raises(_disturbed.Fault, match=r"weights\.safetensors"):
         chaos.improved(tmp_path, {})
 
 
@@ -473,7 +474,7 @@ def test_a_guest_notices_what_is_told_otherwise_twice_or_with_an_impossible_cloc
 
 
 def test_chaos_makes_the_time_of_day_jump(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(chaos.JUMPING)
+    (tmp_path / "sitecustomize.py").write_text(_disturbed.JUMPING)
     script = "import time; print(time.time(), time.time_ns() / 1e9, time.monotonic())"
     run = run_python("-c", script, PYTHONPATH=str(tmp_path))
     shown, nanoseconds, monotonic = map(float, run.stdout.split())
@@ -482,22 +483,22 @@ def test_chaos_makes_the_time_of_day_jump(tmp_path: Path) -> None:
 
 
 def test_chaos_sees_who_stays_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chaos, "SECONDS_TO_LEAVE", 0.2)
-    command = chaos.Command(("players",), tmp_path / "log")
+    monkeypatch.setattr(_disturbed, "SECONDS_TO_LEAVE", 0.2)
+    command = _disturbed.Command(("players",), tmp_path / "log")
     command.end()
     command.process = subprocess.Popen(["sh", "-c", "sleep 100 & exit"], start_new_session=True)
-    with pytest.raises(chaos.Fault, match="has left 1 processes behind"):
+    with pytest.raises(_disturbed.Fault, match="has left 1 processes behind"):
         command.end()
     command.expect_nobody()
 
 
 def test_chaos_hears_of_stack_traces_and_of_runs_that_never_end(tmp_path: Path) -> None:
-    command = chaos.Command(("players",), tmp_path / "log")
+    command = _disturbed.Command(("players",), tmp_path / "log")
     command.process.wait()
     assert command.end() == 0
     command.log.write_text("Traceback (most recent call last):")
-    with pytest.raises(chaos.Fault, match="has printed:\nTraceback"):
+    with pytest.raises(_disturbed.Fault, match="has printed:\nTraceback"):
         command.end()
-    hanging = chaos.Command(("archive", "stats", "/dev/stdin"), tmp_path / "log")
-    with pytest.raises(chaos.Fault, match="has not ended within 0 seconds"):
+    hanging = _disturbed.Command(("archive", "stats", "/dev/stdin"), tmp_path / "log")
+    with pytest.raises(_disturbed.Fault, match="has not ended within 0 seconds"):
         hanging.end(0.0)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from studies.chaos import of_session
+from studies._disturbed import of_session
 
 from penumbra.arena.population import read_population
 from penumbra.configs.shipped import find
