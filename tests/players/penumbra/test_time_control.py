@@ -219,3 +219,31 @@ def test_one_slow_turn_does_not_take_the_time_of_those_that_follow() -> None:
     before, after = (sum(s for t, s in steps if t == turn) for turn in (4, 8))
     assert after > 0.6 * before
     assert left > 5
+
+
+def test_a_few_large_sets_do_not_stop_thinking_while_there_is_time() -> None:
+    """As in a game at 60 s + 0.5 s: 24 s left, sets of 250,000 states for four turns, then a few hundred again."""
+    world = World(60, 0.5)
+    for _ in range(25):
+        world.turn(tracking=0.005, states=1_000)
+    assert 15 < world.left < 30
+    usual = sum(world.budgets[-2:])
+    for turn in range(4):
+        world.turn(tracking=0.3, states=250_000)
+        assert sum(world.budgets[-2:]) > 0.15 * usual, turn
+    world.turn(tracking=0.005, states=300)  # which began with many, and ends with few
+    world.turn(tracking=0.005, states=300)
+    assert sum(world.budgets[-2:]) > 0.7 * usual
+    for _ in range(150):
+        world.turn(tracking=0.005, states=300)
+        assert world.left > 2
+
+
+def test_sets_that_stay_large_are_held_to_what_the_clock_bears() -> None:
+    """Tracking as long as the cap lets it, at four microseconds a state and step, for a whole game."""
+    world = World(60, 0.5)
+    for _ in range(200):
+        states = world.control.cap(1_000_000)
+        world.turn(tracking=4e-6 * states, states=states)
+        assert world.left > 2
+    assert sum(world.budgets[-20:]) / 10 > 0.2  # seconds of thinking a turn

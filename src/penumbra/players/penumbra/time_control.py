@@ -2,7 +2,8 @@
 
     left      seconds on our clock for the rest of the game
     gain      what a turn gives back: the increment, less time that passes outside the player, as measured
-    overhead  seconds of a turn that are not thinking: tracking sets, stopping the background, overshooting the budget
+    overhead  seconds of a turn that are not thinking: tracking sets, stopping the background, overshooting the budget;
+              a turn that begins with fewer states than one before is expected to take less than that one took
     reserve   seconds never given to thinking; without an increment, enough to play on in haste for a long time
 
 A turn may think for (left - reserve - two overheads) / HORIZON + gain - overhead, so that the time left decays towards
@@ -19,6 +20,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 HORIZON = 20  # turns that the time left is shared among
 SENSE_SHARE = 0.4
@@ -30,6 +32,18 @@ UNTIMED_STEP = 1.0  # seconds for a step when there is no clock and nobody said 
 SECONDS_PER_STATE = 4e-6  # of tracking a turn, until measured
 SMALL_SET = 20_000  # below it, a turn's tracking is mostly fixed cost and tells nothing about larger sets
 LEAST_CAP, HASTY_CAP = 2_000, 500  # states that may be held however little time there is; in haste
+LEAST_THINKING = 0.25  # of a turn, whatever tracking took: it is held to its share from the next turn on
+
+
+class Overhead(NamedTuple):
+    """What a turn took beside thinking, and how many states were held when it began."""
+
+    seconds: float
+    states: int
+
+    def with_states(self, states: int) -> float:
+        """What it would take with so many states at its beginning; the costs of few are mostly fixed."""
+        return self.seconds * min(1.0, max(states, HASTY_CAP) / max(self.states, HASTY_CAP))
 
 
 class TimeControl:
@@ -52,12 +66,14 @@ class TimeControl:
         self._gains: deque[float] = deque(maxlen=3)
         self._overhead = 0.0  # of this turn so far, without overshooting
         self._searched = False  # this turn
-        self._overheads: deque[float] = deque(maxlen=8)
+        self._overheads: deque[Overhead] = deque(maxlen=8)
         self._overshoot = 0.0  # the most that a search took beyond its time, fading
         self._planned: float | None = None  # seconds of thinking for this turn
         self._seconds_per_state = SECONDS_PER_STATE
         self._tracked = 0.0  # seconds of tracking this turn
         self._most_states = 0  # held at any moment of this turn
+        self._states = 1  # held now
+        self._states_before = 1  # held when this turn began
 
     # -- what happens
 
@@ -105,6 +121,7 @@ class TimeControl:
     def tracked(self, states: int) -> None:
         """So many states are held after it."""
         self._most_states = max(self._most_states, states)
+        self._states = states
 
     def thought(self, asked: float, took: float) -> None:
         """A search was given so many seconds and took so many."""
@@ -113,7 +130,8 @@ class TimeControl:
 
     def turn_ends(self) -> None:
         self._turn_ended_at = self._clock()
-        self._overheads.append(self._overhead)
+        self._overheads.append(Overhead(self._overhead, self._states_before))
+        self._states_before = self._states
         if not self._searched and self.gain > 0:  # it may be faster now, but that is not known; and where no time
             self._overshoot *= 0.97  # comes back, it is not worth finding out
         self._searched = False
@@ -128,18 +146,22 @@ class TimeControl:
     @property
     def overhead(self) -> float:
         """What a turn may need beside thinking: a little more than the worst of the last few."""
-        return 1.25 * max(self._overheads, default=0.0) + 1.5 * self._overshoot + 0.01
+        worst = max((turn.with_states(self._states) for turn in self._overheads), default=0.0)
+        return 1.25 * worst + 1.5 * self._overshoot + 0.01
 
     @property
     def usual_overhead(self) -> float:
         """What it is expected to need: one slow turn must not cost the next eight their time to think."""
+        return 1.25 * self._lately(self._states) + self._overshoot + 0.01
+
+    def _lately(self, states: int) -> float:
+        """The mean of the last three turns, if each had begun with so many states."""
         lately = list(self._overheads)[-3:]
-        return 1.25 * sum(lately) / max(1, len(lately)) + self._overshoot + 0.01
+        return sum(turn.with_states(states) for turn in lately) / max(1, len(lately))
 
     @property
     def reserve(self) -> float:
-        lately = list(self._overheads)[-3:]
-        turn = sum(lately) / max(1, len(lately)) - self.gain  # what a turn in haste costs, where nothing makes it good
+        turn = self._lately(HASTY_CAP) - self.gain  # what a turn in haste costs, where nothing makes it good
         long_game = min(LONG_GAME * max(0.0, turn), LONG_GAME_SHARE * self._initial)
         return min(max(0.06 * self._initial, 0.5), 15.0) + long_game  # a busy machine may stop us for a second
 
@@ -166,7 +188,8 @@ class TimeControl:
             return UNTIMED_STEP if self.step_seconds is None else self.step_seconds
         spare = self.spare()
         if self._planned is None:
-            self._planned = max(0.0, self.turn_seconds() - self.usual_overhead)
+            turn = self.turn_seconds()
+            self._planned = max(LEAST_THINKING * turn, turn - self.usual_overhead)
         wanted = self._planned * SENSE_SHARE if sensing else self._planned
         if self.step_seconds is not None:
             wanted = self.step_seconds
