@@ -293,7 +293,7 @@ def test_a_cluster_that_asks_for_a_token_is_told_of(fake_ray: None, monkeypatch:
     with pytest.raises(ray_pool.ClusterLost, match="it does not answer; one that asks for a token needs RAY_AUTH_MODE"):
         RayPool(Workshop, "guarded")
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
-    with pytest.raises(ray_pool.ClusterLost, match="it does not answer$"):
+    with pytest.raises(ray_pool.ClusterLost, match=r"it does not answer$"):
         RayPool(Workshop, "guarded")
 
 
