@@ -33,6 +33,7 @@ CONTENTS: dict[str, dict[str, str | None]] = {  # pages by caption, with a short
     },
     "Use": {
         "arena": None,
+        "clusters": None,
         "api": None,
         "environments": "Environments",
         "protocol": "The analysis protocol",

@@ -25,7 +25,7 @@ from typing import Any
 
 from penumbra.arena.entrants import entrant
 from penumbra.arena.match import CANNOT_START, GameWorker, Job
-from penumbra.arena.pool import Pool, threads_for_each
+from penumbra.arena.pool import Pool, ended_by_signal, threads_for_each
 from penumbra.arena.score import GameResult
 from penumbra.commands.errors import hear_interrupts
 from penumbra.commands.match import parse_clock
@@ -35,7 +35,7 @@ from penumbra.whole_files import append_lines, read_lines
 CLOCKS = ("2+0.1", "5+0")
 OPPONENTS = ("random", "attacker", "trout", "hunter", "strange-fish")
 OPENING_PLIES = 4  # moves at random, so that games differ
-BUSY = "while True: pass"
+BUSY = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(1_000_000))"  # it goes with whom it serves
 Game = dict[str, Any]
 
 
@@ -44,7 +44,7 @@ def loaded_core(core: int, busy: int) -> Iterator[None]:
     """This process, and those that it starts, stay on one core, and so do `busy` others that never rest."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, [core])
-    others = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(busy)]
+    others = [subprocess.Popen([sys.executable, "-c", BUSY, str(os.getpid())]) for _ in range(busy)]
     try:
         yield
     finally:
@@ -169,7 +169,7 @@ def main() -> int:
     interrupted = False
     if not options.report:
         try:
-            with loaded_core(options.core, options.busy):
+            with ended_by_signal(), loaded_core(options.core, options.busy):
                 play(options)
         except KeyboardInterrupt:
             interrupted = True

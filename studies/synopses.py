@@ -17,7 +17,7 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations
 from pathlib import Path
@@ -307,8 +307,18 @@ def _show_calibration(headset: str, runs: Sequence[Mapping[str, Any]]) -> None:
             print(f"{synopsis:<10} " + "  ".join(cells))
 
 
-def add_recipe_options(parser: argparse.ArgumentParser) -> None:
-    """What `recipe_for` reads."""
+def study_parser(description: str | None, out: str, minutes: float) -> argparse.ArgumentParser:
+    """What a study of networks takes: games, what to write, how much, and all that `recipe_for` reads."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--archive", type=Path, nargs="+", help="the games")
+    parser.add_argument("--out", type=Path, default=Path(out), help="the file of figures to write")
+    parser.add_argument("--weights", type=Path, help="a folder for the networks, without auxiliary heads")
+    parser.add_argument("--report", type=Path, help="only print the tables of such a file")
+    parser.add_argument("--generate", type=float, default=0.0, help="minutes of new games for the first archive")
+    parser.add_argument("--workers", type=int, default=threads(), help="processes, for --generate")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--minutes", type=float, default=minutes, help="for examples, learning and predicting together")
+    parser.add_argument("--steps", type=int, default=0, help="of each network; 0: as many as there is time for")
     parser.add_argument("--recipe", default="lite", help="how to learn; of which the following change something")
     parser.add_argument("--headsets", nargs="+", default=["All", "Top"], help="of the recipe's")
     parser.add_argument("--width", type=int, default=0, help="channels of the tower")
@@ -317,20 +327,13 @@ def add_recipe_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cap", type=int, default=0, help="states tracked by each player")
     parser.add_argument("--multiplicity", type=int, default=4, help="examples made of each step, by different draws")
     parser.add_argument("--device", default="auto")
+    return parser
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--archive", type=Path, nargs="+", help="the games")
-    parser.add_argument("--out", type=Path, default=Path("synopses.json"), help="the file of figures to write")
-    parser.add_argument("--weights", type=Path, help="a folder for the networks, without auxiliary heads")
-    parser.add_argument("--report", type=Path, help="only print the tables of such a file")
-    parser.add_argument("--generate", type=float, default=0.0, help="minutes of new games for the first archive")
-    parser.add_argument("--workers", type=int, default=threads(), help="processes, for --generate")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--minutes", type=float, default=8.0, help="for examples, learning and predicting together")
-    parser.add_argument("--steps", type=int, default=0, help="of each network; 0: as many as there is time for")
-    add_recipe_options(parser)
+def conclude(
+    parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], None], report: Callable[[Any], None]
+) -> None:
+    """Runs a study as its command line says, or only shows the figures of an earlier run."""
     options = parser.parse_args()
     if options.report:
         report(json.loads(options.report.read_text()))
@@ -338,6 +341,10 @@ def main() -> None:
         run(options)
     else:
         parser.error("give --archive, or --report of a file")
+
+
+def main() -> None:
+    conclude(study_parser(__doc__, "synopses.json", minutes=8.0), run, report)
 
 
 if __name__ == "__main__":

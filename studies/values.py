@@ -51,7 +51,7 @@ from penumbra.training.recipe import Recipe, read_recipe
 from penumbra.training.run import commit, read_games
 from penumbra.training.trainer import Trainer
 from penumbra.whole_files import replacing, write_text
-from studies.synopses import OutOfTime, add_recipe_options, make_games, recipe_for
+from studies.synopses import OutOfTime, conclude, make_games, recipe_for, study_parser
 
 ARMS: dict[str, dict[str, Any]] = {  # by name: what [loss] has beside the recipe's
     "result": {},
@@ -488,33 +488,15 @@ def _hope(row: Sequence[float] | None) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--archive", type=Path, nargs="+", help="the games")
-    parser.add_argument("--out", type=Path, default=Path("values.json"), help="the file of figures to write")
-    parser.add_argument("--weights", type=Path, help="a folder for the networks, without auxiliary heads")
-    parser.add_argument("--report", type=Path, help="only print the tables of such a file")
-    parser.add_argument(
-        "--generate", type=float, default=0.0, help="minutes of new games, if there is no first archive"
-    )
-    parser.add_argument("--workers", type=int, default=threads(), help="processes, for --generate")
+    parser = study_parser(__doc__, "values.json", minutes=9.0)
     parser.add_argument(
         "--arms", nargs="+", default=list(USUAL), choices=list(ARMS), metavar="ARM", help=", ".join(ARMS)
     )
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--minutes", type=float, default=9.0, help="for examples, learning and predicting together")
-    parser.add_argument("--steps", type=int, default=0, help="of each network; 0: as many as there is time for")
     parser.add_argument("--parallel", type=int, default=0, help="networks at once; 0: all arms on a GPU, else one")
     parser.add_argument("--engine-states", type=int, default=16, help="of each set, of which the engine is asked")
     parser.add_argument("--positions", type=int, default=400, help="frozen moves to choose at")
     parser.add_argument("--synopsis", choices=("binary", "shares", "graded"), help="by default the recipe's")
-    add_recipe_options(parser)
-    options = parser.parse_args()
-    if options.report:
-        report(json.loads(options.report.read_text()))
-    elif options.archive:
-        run(options)
-    else:
-        parser.error("give --archive, or --report of a file")
+    conclude(parser, run, report)
 
 
 if __name__ == "__main__":

@@ -184,6 +184,7 @@ FAKE_RAY = """
 from types import SimpleNamespace
 exceptions = SimpleNamespace(RayError=OSError)
 def init(address, log_to_driver, logging_level):
+    if address == "guarded": raise ConnectionError("it does not answer")
     if address != "auto": raise ValueError("nobody is there")
 def shutdown(): pass
 def put(value): return value
@@ -285,6 +286,15 @@ def test_generation_on_a_cluster_makes_the_same_games(fake_ray: None, tmp_path: 
         1,
         "penumbra: --ray elsewhere: there is no cluster: nobody is there\n",
     )
+
+
+def test_a_cluster_that_asks_for_a_token_is_told_of(fake_ray: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    with pytest.raises(ray_pool.ClusterLost, match="it does not answer; one that asks for a token needs RAY_AUTH_MODE"):
+        RayPool(Workshop, "guarded")
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    with pytest.raises(ray_pool.ClusterLost, match=r"it does not answer$"):
+        RayPool(Workshop, "guarded")
 
 
 def test_a_worker_that_is_still_loading_hears_no_interrupt() -> None:

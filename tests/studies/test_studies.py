@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -269,6 +270,24 @@ def test_loaded_core_goes_on_where_it_was_stopped_and_reports(
         loaded_core.main()
     arguments(monkeypatch, *given, "--games", "5", "--minutes", "0")
     assert loaded_core.main() == 0 and "9+0: 4 games, " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGKILL])
+def test_loaded_core_leaves_nobody_behind(tmp_path: Path, ended_by: signal.Signals) -> None:
+    """However it is ended, its busy processes and its worker go too."""
+    given = ("--out", tmp_path / "loaded.jsonl", "--player", "random", "--opponents", "random", "--busy", "2")
+    with (tmp_path / "log").open("wb") as log:
+        command = [sys.executable, "-m", "studies.loaded_core", *map(str, given)]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
+    end = time.monotonic() + 120
+    while len(_disturbed.descendants(process.pid)) < 3:  # two are busy, one plays
+        assert process.poll() is None and time.monotonic() < end, (tmp_path / "log").read_text()
+        time.sleep(0.05)
+    process.send_signal(ended_by)
+    assert process.wait(60) == (130 if ended_by is signal.SIGTERM else -signal.SIGKILL)
+    while _disturbed.of_session(process.pid):
+        assert time.monotonic() < end, "somebody stays behind"
+        time.sleep(0.05)
 
 
 def test_loaded_core_counts_who_lost_on_time(

@@ -32,6 +32,7 @@ SECONDS_TO_LEAVE = 5.0
 PATIENCE = 10.0  # seconds for a cluster to answer at all
 BEGIN, NEXT, END = "begin", "next", "end"  # of a run; the next job, in a list, which is empty after the last
 AHEAD = 2  # jobs handed out beyond those that are played, so that no core waits for the next
+TOKEN = "; one that asks for a token needs RAY_AUTH_MODE=token here too"
 LOOK_EVERY = 2.0  # seconds between looks at which nodes there are
 
 log = logging.getLogger(__name__)
@@ -127,7 +128,8 @@ def _drive(connection: Connection, make: Callable[[], Worker], address: str, par
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, ValueError, RuntimeError) as error:
-        connection.send((str(error).splitlines() or [type(error).__name__])[0])
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        connection.send(why + TOKEN * (isinstance(error, OSError) and "RAY_AUTH_MODE" not in os.environ))
         return
     connection.send(cores(nodes_of(ray)))
     with contextlib.suppress(EOFError, OSError):  # the run is over
