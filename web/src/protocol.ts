@@ -148,7 +148,9 @@ export interface PastGame {
 
 export interface History {
   games: PastGame[];
+  uploads: ListedGame[]; // game files, kept to be reviewed again
   days: number; // for which the cookie is kept
+  kept_days: number | null; // for which games are kept after their last change; null: until they are deleted
 }
 
 export interface ServerError {
