@@ -296,7 +296,7 @@ def test_a_lost_game_says_how(browser: Browser, server: Server) -> None:
                 cell(page, move[1]).click()
         expect(page.locator(".banner")).to_have_text("Your king was captured. You lose.")
         why = page.locator(".why")
-        expect(why).to_contain_text("and took the king.")
+        expect(why).to_contain_text("and took the king.", timeout=60_000)
         expect(why).to_contain_text(re.compile("you never looked there.* [Aa] sense at", re.DOTALL), timeout=20_000)
         expect(why).to_contain_text("left the king to be taken in")
         expect(page.locator(".mark.capture")).to_have_count(1)
