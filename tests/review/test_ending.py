@@ -10,6 +10,8 @@ from penumbra.rbc.player_view import request_code
 from penumbra.rbc.tracker import Tracker
 from penumbra.rbc.walk import walk
 from penumbra.review.ending import explain
+from penumbra.review.frames import review_of
+from penumbra.review.verdicts import COUNTED
 
 
 def record(*turns: tuple[str | None, str | None]) -> GameRecord:
@@ -40,23 +42,27 @@ def test_the_loser_learns_what_a_sense_would_have_told() -> None:
     assert facts["before"].startswith("rnbqkbnr/1ppppppp/3N4/")
     assert facts["after"].startswith("rnbqNbnr/")
     loss = facts["loss"]
-    assert (loss["since"], loss["seen"], loss["turn"], loss["sense"], loss["move"]) == (3, None, 3, "d6", "a5a4")
-    assert loss["exact"] and loss["states"] > 1
-    assert 0 < loss["danger"] < 1
-    assert loss["least"] <= loss["danger"]
+    assert (loss["since"], loss["seen"], loss["turn"]) == (3, None, 3)
+    told = loss["verdict"]
+    assert told["kind"] == "lost" and told["true"] and 0 < told["states"] < told["of"]
+    window = [f"{file}{rank}" for file in "cde" for rank in (5, 6, 7)]
+    assert told["sense"] in window, "it does not show d6"
 
 
 def test_who_had_seen_the_attacker_is_told_so() -> None:
     seen = [*HUNT[:5], ("e6", "a5a4"), HUNT[6]]
     loss = explain(record(*seen).to_bytes(), False)["loss"]
     assert loss["seen"] == 3
-    assert loss["danger"] == 1.0  # it knew
+    assert loss["verdict"]["states"] == loss["verdict"]["of"]  # it knew
     assert loss["turned"] == 3
 
 
-def test_the_danger_is_that_of_the_states_held_possible() -> None:
-    """Counted here by playing every capture of the king in each of the states."""
+def test_the_danger_is_that_of_the_states_held_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted here by playing every capture of the king in each of the states; and of those drawn the truth is one."""
     game = record(*HUNT)
+    drawn = explain(game.to_bytes(), False)["loss"]["verdict"]
+    assert drawn["of"] == COUNTED and drawn["states"] >= 1
+    monkeypatch.setattr("penumbra.review.verdicts.COUNTED", 10_000)
     loss = explain(game.to_bytes(), False)["loss"]
     tracker = Tracker(False)
     for step in walk(game):
@@ -77,8 +83,16 @@ def test_the_danger_is_that_of_the_states_held_possible() -> None:
             after.move(action)
             captures |= after.over
         taken += captures
-    assert len(states) == loss["states"]
-    assert round(loss["danger"] * loss["states"]) == taken
+    assert COUNTED < len(states) and taken > 0
+    assert (loss["verdict"]["states"], loss["verdict"]["of"]) == (taken, len(states))
+
+
+def test_a_lost_king_is_told_of_as_in_the_review() -> None:
+    """Of the last own move the end says what the review says, unless that says something graver."""
+    game = record(*HUNT)
+    loss = explain(game.to_bytes(), False)["loss"]
+    moves = [step for step in review_of(game)["steps"] if step["type"] == "moved" and step["color"] == "black"]
+    assert loss["verdict"] == moves[-1]["verdict"]
 
 
 @pytest.mark.parametrize("color", [True, False])

@@ -164,6 +164,37 @@ def test_after_the_analysis_of_the_whole_game_the_move_that_loses_the_king_is_a_
         expect(page.get_by_role("slider", name="Step")).to_have_value(str(last + 1))
 
 
+def test_an_uploaded_game_and_its_analysis_survive_a_reload_and_are_found_by_their_link(
+    browser: Browser, server: Server, game: Path
+) -> None:
+    with clean_page(browser, LAPTOP) as page, clean_page(browser, LAPTOP) as other:
+        opened(page, server, game)
+        page.get_by_label("Time for each step").select_option("0.3")
+        page.get_by_role("slider", name="Step").fill("5")
+        page.get_by_role("button", name="Analyse this turn").click()
+        expect(page.locator(".thought table")).to_be_visible(timeout=60_000)
+        said = page.locator(".thought strong").first.inner_text()
+        page.wait_for_url("**/5")
+        link = page.url
+        for reader in (page, other):
+            reader.goto("about:blank")
+            reader.goto(link)
+            expect(reader.locator(".thought strong").first).to_have_text(said, timeout=60_000)
+            expect(reader.get_by_role("slider", name="Step")).to_have_value("5")
+        other.goto(f"{server.url}/#/review")
+        expect(other.locator("#game-file")).to_be_attached()
+        expect(other.get_by_text("Your files")).to_be_hidden()
+        page.goto(f"{server.url}/#/games")
+        expect(page.get_by_text("listed under")).to_be_visible()
+        page.goto(f"{server.url}/#/review")
+        mine = page.locator("section").filter(has_text="Your files").locator("li").first
+        mine.get_by_role("button", name="Delete").click()
+        mine.get_by_role("button", name="Really?").click()
+        expect(page.get_by_text("The game is deleted.")).to_be_attached()
+        number = link.split("/")[-2]
+        assert page.request.get(f"{server.url}/api/games/{number}").status == 404
+
+
 def test_a_mistake_is_retried_against_a_bot(browser: Browser, server: Server, game: Path) -> None:
     """From before the move, as the player who made it knew it."""
     worst = REVIEW["mistakes"][0]["position"]

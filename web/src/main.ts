@@ -101,7 +101,10 @@ async function route(about: About): Promise<void> {
     const source = await openStored(first, second, Number(position));
     if (address === shown) show(reviewGame(source, about), "Review");
   } else if (kind === "review") {
-    const open = async (file: File) => show(reviewGame(await openFile(file), about), "Review");
+    const open = async (file: File) => {
+      const source = await openFile(file);
+      if (source) show(reviewGame(source, about), "Review");
+    };
     show(reviewChoice(about, open), "Review");
   } else show(first ? playGame(first) : playSetup(about), "Play");
 }

@@ -126,12 +126,7 @@ export interface EndingFacts {
     since: number | null; // own turn from which on the attacker stood there
     seen: number | null; // own turn in which it was last seen there
     turn: number;
-    sense: Square;
-    states: number;
-    exact: boolean;
-    danger: number; // share of the states in which the king could be taken after the last move
-    least: number; // after the safest
-    move: string | null;
+    verdict: Verdict | null; // on the last own move; null where the states could not be followed
     turned: number | null; // own turn since which the king was in danger
   } | null;
 }
@@ -148,7 +143,9 @@ export interface PastGame {
 
 export interface History {
   games: PastGame[];
+  uploads: ListedGame[]; // game files, kept to be reviewed again
   days: number; // for which the cookie is kept
+  kept_days: number | null; // for which games are kept after their last change; null: until they are deleted
 }
 
 export interface ServerError {

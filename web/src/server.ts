@@ -2,17 +2,25 @@
 
 import type { ServerError } from "./protocol";
 
-export class Refused extends Error {}
+export class Refused extends Error {
+  /** `code` is the server's word for it, "" where the page itself refuses. */
+  constructor(
+    message: string,
+    readonly code = "",
+  ) {
+    super(message);
+  }
+}
 
 async function answerOf(response: Response): Promise<Response> {
   if (response.ok) return response;
-  let message = `the server answered ${response.status}`;
+  let said: Partial<ServerError> = {};
   try {
-    message = ((await response.json()) as ServerError).message ?? message;
+    said = (await response.json()) as ServerError;
   } catch {
     // an answer of something that is not this server
   }
-  throw new Refused(message);
+  throw new Refused(said.message ?? `the server answered ${response.status}`, said.code);
 }
 
 async function ask(path: string, init?: RequestInit): Promise<Response> {
@@ -35,7 +43,11 @@ export async function getText(path: string): Promise<string> {
 }
 
 export async function post<T>(path: string, body: unknown): Promise<T> {
-  return (await (await ask(path, { method: "POST", body: JSON.stringify(body) })).json()) as T;
+  return postText<T>(path, JSON.stringify(body));
+}
+
+export async function postText<T>(path: string, body: string): Promise<T> {
+  return (await (await ask(path, { method: "POST", body })).json()) as T;
 }
 
 export async function remove(path: string): Promise<void> {
@@ -48,7 +60,14 @@ function isError(item: unknown): item is ServerError {
 
 /** Posts, and yields each line of the answer as it comes. */
 export async function* postForLines<T>(path: string, body: string, signal?: AbortSignal): AsyncGenerator<T> {
-  const response = await ask(path, { method: "POST", body, signal });
+  yield* linesOf<T>(await ask(path, { method: "POST", body, signal }));
+}
+
+export async function* getLines<T>(path: string, signal?: AbortSignal): AsyncGenerator<T> {
+  yield* linesOf<T>(await ask(path, { signal }));
+}
+
+async function* linesOf<T>(response: Response): AsyncGenerator<T> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {

@@ -123,20 +123,11 @@ export function endingWords(color: Color, result: Result, { last, loss }: Ending
     words.push(`${whose} ${kindName(last.piece)} went from ${last.from} to ${last.to} and took the king.`);
   } else words.push("The board shows what was really there.");
   if (!loss || !last) return words;
-  const kind = kindName(last.piece);
-  const stood = loss.since === null ? "" : ` It stood on ${last.from} since your turn ${loss.since}`;
-  if (loss.seen !== null) words.push(`${stood.trim()}, and you saw it there in turn ${loss.seen}.`);
-  else
-    words.push(
-      `${stood.trim()}, and you never looked there: a sense at ${loss.sense} in turn ${loss.turn} would have shown the ${kind}.`,
-    );
-  if (loss.states > 0) {
-    const taken = loss.exact ? `${Math.round(loss.danger * loss.states)} of ` : `${percent(loss.danger)} of `;
-    words.push(
-      `When you played ${loss.move ?? "a pass"}, ${count(loss.states, "position was", "positions were")} possible; in ${taken}them it left your king to be taken.`,
-    );
-    if (loss.danger - loss.least > 0.02) words.push(`The safest move left it so in ${percent(loss.least)}.`);
-  }
+  const since = loss.since === null ? "" : `It stood on ${last.from} since your turn ${loss.since}, and `;
+  const shown = loss.verdict?.sense ? "." : `: a sense at ${last.from} would have shown it.`;
+  const looked = loss.seen === null ? `you never looked there${shown}` : `you saw it there in turn ${loss.seen}.`;
+  if (since) words.push(since + looked);
+  if (loss.verdict) words.push(loss.verdict.text.replace("This move", `Your move in turn ${loss.turn}`));
   if (loss.turned !== null && loss.turned < loss.turn) words.push(`Your king was in danger since turn ${loss.turned}.`);
   return words;
 }

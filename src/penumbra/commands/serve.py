@@ -47,6 +47,14 @@ def serve(
         list[Path] | None,
         typer.Option(help="A file with a reconchess player of your own, to play and watch; may be repeated."),
     ] = None,
+    keep_days: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Delete games, uploads and analyses so many days after their last change.",
+            show_default="they are kept until their owners delete them",
+        ),
+    ] = None,
     name: Annotated[
         list[str] | None, typer.Option(help="A host name under which the server may be reached; may be repeated.")
     ] = None,
@@ -80,5 +88,7 @@ def serve(
     hosts = (*LOOPBACK, *(word.lower() for word in name or ())) if not is_public(host) or name else ()
     folder = data or games_folder()
     memory = game_memory * 1_000_000
-    settings = ServerSettings(folder, archive, active_games, hosts, configuration, memory, puzzles, own_players, public)
+    settings = ServerSettings(
+        folder, archive, active_games, hosts, configuration, memory, puzzles, own_players, keep_days, public
+    )
     run(settings, host, port)

@@ -2,13 +2,14 @@
 
 A verdict counts the states that its player held possible. It needs no search, only the rules: in how many states the
 opponent could take the king right after the move, and in how many a move takes the opponent's. Of more than `COUNTED`
-states so many are drawn, and shares are given as such.
+states so many are drawn, the true one among them, and shares are given as such.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -53,48 +54,72 @@ def verdict(step: Step, states: StateSet, before: StateSet | None) -> Verdict | 
 
     A move that leaves the king to be taken in the game itself is told of however unlikely that was.
     """
-    assert isinstance(step.observation, Moved)
-    drawn = _drawn(states, step)
-    moves = counting.listed_moves(drawn)
-    played = int(np.flatnonzero(moves == code_to_action(step.observation.requested))[0])
-    truth = StateSet(step.before.fen(), step.color)
-    judged = _Judged(step, drawn, len(states), before, truth, moves, played)
-    won, lost = counting.takes_king(drawn, moves).sum(axis=0), counting.loses_king(drawn, moves).sum(axis=0)
-    missed, risked = int(won.max() - won[played]), int(lost[played] - lost.min())
-    falls = bool(counting.loses_king(truth, moves[[played]]).any())
-    if max(missed, risked) < WORTH_TELLING * len(drawn) and not falls:
+    looked = Looked(step, states, before)
+    missed, risked = int(looked.won.max() - looked.won[looked.played]), looked.risked
+    if max(missed, risked) < WORTH_TELLING * len(looked.drawn) and not looked.falls:
         return None
-    return judged.missed(won) if missed > risked else judged.lost(lost, won, falls)
+    return looked.missed() if missed > risked else looked.lost()
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """A move, and what was possible."""
+class Looked:
+    """A move, what was possible, and in how many states each move takes a king or leaves one's own to be taken."""
 
-    step: Step
-    drawn: StateSet
-    states: int
-    before: StateSet | None
-    truth: StateSet
-    moves: NDArray[np.int32]
-    played: int
+    def __init__(self, step: Step, states: StateSet, before: StateSet | None) -> None:
+        assert isinstance(step.observation, Moved)
+        self.step = step
+        self.drawn = _drawn(states, step)
+        self.states = len(states)
+        self.before = before  # this turn's sense
+        self.truth = StateSet(step.before.fen(), step.color)
+        self.moves = counting.listed_moves(self.drawn)
+        self.played = int(np.flatnonzero(self.moves == code_to_action(step.observation.requested))[0])
 
-    def missed(self, won: NDArray[np.int64]) -> Verdict:
-        better, n, of = int(won.argmax()), int(won.max()), len(self.drawn)
+    @cached_property
+    def won(self) -> NDArray[np.int64]:
+        """int64[A]: in how many states each move takes the opponent's king."""
+        won: NDArray[np.int64] = counting.takes_king(self.drawn, self.moves).sum(axis=0)
+        return won
+
+    @cached_property
+    def left(self) -> NDArray[np.int64]:
+        """int64[A]: in how many each leaves one's own to be taken."""
+        left: NDArray[np.int64] = counting.loses_king(self.drawn, self.moves).sum(axis=0)
+        return left
+
+    @cached_property
+    def falls(self) -> bool:
+        """Whether the move that was played leaves the king to be taken in the game itself."""
+        return bool(counting.loses_king(self.truth, self.moves[[self.played]]).any())
+
+    @property
+    def danger(self) -> float:
+        """The share of the states in which it does."""
+        return float(self.left[self.played] / len(self.drawn))
+
+    @property
+    def risked(self) -> int:
+        """In how many states more than the safest move."""
+        return int(self.left[self.played] - self.left.min())
+
+    def missed(self) -> Verdict:
+        """That another move takes the king."""
+        better, n, of = int(self.won.argmax()), int(self.won.max()), len(self.drawn)
         text = f"{self._words(better)} takes the king in {self._in(n)}."
         true = bool(counting.takes_king(self.truth, self.moves[[better]]).any())
         sense = self._sense_that_tells(_surely_takes) if true and n < of else None
-        cost = round((n - int(won[self.played])) / of, 3)
+        cost = round((n - int(self.won[self.played])) / of, 3)
         return Verdict("missed", cost, n, of, true, self._name(better), sense, text + _would_have_told(sense))
 
-    def lost(self, lost: NDArray[np.int64], won: NDArray[np.int64], falls: bool) -> Verdict:
-        best = np.flatnonzero(lost == lost.min())
-        better, n, least, of = int(best[won[best].argmax()]), int(lost[self.played]), int(lost.min()), len(self.drawn)
+    def lost(self) -> Verdict:
+        """That this move leaves the king to be taken."""
+        best = np.flatnonzero(self.left == self.left.min())
+        better, of = int(best[self.won[best].argmax()]), len(self.drawn)
+        n, least = int(self.left[self.played]), int(self.left.min())
         text = f"This move left the king to be taken in {self._in(n)}; "
         text += "no move in fewer." if n == least else f"{self._words(better)} in {self._few(least)}."
-        sense = self._sense_that_tells(self._surely_falls) if falls and least < n < of else None
-        cost = round((n - least) / of, 3)
-        return Verdict("lost", cost, n, of, falls, self._name(better), sense, text + _would_have_told(sense))
+        sense = self._sense_that_tells(self._surely_falls) if self.falls and least < n < of else None
+        cost = round(self.risked / of, 3)
+        return Verdict("lost", cost, n, of, self.falls, self._name(better), sense, text + _would_have_told(sense))
 
     def _name(self, move: int) -> str:
         return move_name(int(self.moves[move]), self.step.color)
@@ -144,7 +169,13 @@ def _surely_takes(states: StateSet) -> bool:
 
 
 def _drawn(states: StateSet, step: Step) -> StateSet:
-    return states if len(states) <= COUNTED else states.sample(COUNTED, step.before.plies)
+    """The true state is among them, if it is among the states."""
+    if len(states) <= COUNTED:
+        return states
+    drawn, truth = states.sample(COUNTED, step.before.plies), step.before.fen()
+    if truth in drawn or truth not in states:
+        return drawn
+    return StateSet.from_fens([truth, *drawn.fens()[1:]], step.color)
 
 
 def _would_have_told(sense: str | None) -> str:

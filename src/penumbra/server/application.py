@@ -33,7 +33,15 @@ from penumbra.server.bot_client import BotClient, Failed
 from penumbra.server.connection import LATER, Allowance, Connection
 from penumbra.server.live_game import LiveGame
 from penumbra.server.lobby import Lobby
-from penumbra.server.messages import Refusal, Strength, parse_analyse, parse_lesson, parse_new_game, parse_retry
+from penumbra.server.messages import (
+    AboutGame,
+    Refusal,
+    Strength,
+    parse_analyse,
+    parse_lesson,
+    parse_new_game,
+    parse_retry,
+)
 from penumbra.server.practice import Practice
 
 log = logging.getLogger(__name__)
@@ -61,6 +69,7 @@ class ServerSettings:
     game_memory: int = bots.GAME_MEMORY  # bytes that each Penumbra of a game may hold
     puzzles: Path | None = None  # to practise with; None: those of the package
     own_players: Mapping[str, str] = field(default_factory=dict)  # files with players of reconchess, and their titles
+    keep_days: int | None = None  # for which games are kept after their last change; None: until they are deleted
     secret: bool = False  # whether a game is played by the browser alone that made it
 
 
@@ -78,7 +87,12 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         games.client.prepare()
-        tasks = [asyncio.create_task(games.penumbra_fault()), asyncio.create_task(games.watch_memory())]
+        tasks: list[asyncio.Task[Any]] = [
+            asyncio.create_task(games.penumbra_fault()),
+            asyncio.create_task(games.watch_memory()),
+        ]
+        if settings.keep_days is not None:
+            tasks.append(asyncio.create_task(games.forget_old_games(settings.keep_days)))
         yield
         for task in tasks:
             task.cancel()
@@ -100,6 +114,9 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     async def game_file(body: bytes) -> GameRecord:
         async with reading:
             return await asyncio.to_thread(jobs.parse_game, body)
+
+    async def game_of(wish: AboutGame) -> GameRecord:
+        return await game_file(wish.file()) if wish.kept is None else games.record(wish.kept)
 
     @app.get("/api/about")
     async def about() -> dict[str, Any]:
@@ -123,7 +140,7 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     @app.post("/api/retry")
     async def retry(request: Request) -> Response:
         wish = parse_retry(await body_of(request, LARGEST_GAME))
-        record = await game_file(wish.file())
+        record = await game_of(wish)
         return await begin(request, functools.partial(games.retry, wish, record))
 
     async def begin(request: Request, make: Callable[[str | None, str | None], Awaitable[LiveGame]]) -> Response:
@@ -172,7 +189,9 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     async def history_of_person(request: Request) -> dict[str, Any]:
         owner = owner_of(request)
         listed = [] if owner is None else await asyncio.to_thread(games.history, owner)
-        return {"games": listed, "days": access.PERSON_SECONDS // 86_400}
+        uploaded = [] if owner is None else await asyncio.to_thread(games.uploaded, owner)
+        days = {"days": access.PERSON_SECONDS // 86_400, "kept_days": settings.keep_days}
+        return {"games": listed, "uploads": uploaded, **days}
 
     @app.delete("/api/history")
     async def forget_person(request: Request) -> Response:
@@ -213,6 +232,21 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
         async for facts in games.client.stream(_ending, record.to_bytes(), color):
             return dict(facts)
         raise Failed("nothing came")
+
+    @app.post("/api/uploads")
+    async def upload(request: Request) -> Response:
+        """Keeps a game file, so that it can be reviewed again by its address."""
+        record = await game_file(await body_of(request, LARGEST_GAME))
+        if not new_games.take():
+            raise Refusal("too many", "too many new games at once; try again in a moment", 429)
+        person = person_of(request)
+        response = as_json({"game": games.upload(record, access.digest(person))})
+        remember_person(request, response, person)
+        return response
+
+    @app.get("/api/games/{game_id}/analysis")
+    async def kept_analysis(game_id: str) -> Response:
+        return Response(games.analysis(game_id), media_type="application/x-ndjson")
 
     @app.get("/api/games")
     async def finished() -> list[dict[str, Any]]:
@@ -273,12 +307,13 @@ def make_app(settings: ServerSettings, lobby: Lobby | None = None) -> FastAPI:
     @app.post("/api/analyse")
     async def analyse(request: Request) -> Response:
         wish = parse_analyse(await body_of(request, LARGEST_GAME))
-        record = await game_file(wish.file())
+        record = await game_of(wish)
         jobs.check_turn(record, wish.turn)
         strength = wish.strength if wish.strength != Strength() else Strength(seconds=1.0)
         configuration = bots.analyst(wish.preset, strength, settings.configuration)
         games.client.expect_job()
-        return _lines(jobs.analyse(games.client, record, configuration, wish.turn, wish.player))
+        items = jobs.analyse(games.client, record, configuration, wish.turn, wish.player)
+        return _lines(items if wish.kept is None else games.analyses.keep(wish.kept, items, whole=wish.turn is None))
 
     app.include_router(Practice(settings.puzzles).routes())
     if STATIC.is_dir():

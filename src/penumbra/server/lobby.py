@@ -20,6 +20,7 @@ from penumbra.players import registry
 from penumbra.players.penumbra.configuration import Configuration
 from penumbra.rbc.player_view import ColorName, color_name
 from penumbra.server import bots
+from penumbra.server.analyses import Analyses
 from penumbra.server.bot_client import BotClient, Failed, Missing
 from penumbra.server.bot_game import BotGame
 from penumbra.server.game_log import GameLog, Line, Result, Setup, SideSetup, Story, ending, lines_of, read
@@ -28,12 +29,14 @@ from penumbra.server.human_game import HumanGame
 from penumbra.server.live_game import LiveGame
 from penumbra.server.memory import physical
 from penumbra.server.messages import Clock, NewFriend, NewGame, NewPlay, NewWatch, Refusal, Retry, Side, Strength
+from penumbra.server.uploads import Uploads
 
 log = logging.getLogger(__name__)
 
 BASE_MEMORY = 1_000_000_000  # bytes of the bot process besides its games: programs, weights, an analysis
 SHARE_OF_MACHINE = 0.7  # of its memory that the bot process may have at most
 MEMORY_SECONDS = 5.0  # between two looks at that
+FORGET_SECONDS = 3_600.0  # between two looks for games that are too old
 TRIAL_WAIT = 10.0  # seconds until Penumbra is tried again after it has failed
 TRIAL_NODES = 16  # of the choice by which Penumbra is tried
 PERSON = "Person"  # the name of whoever plays here, in records
@@ -65,6 +68,8 @@ class Lobby:
         self._trial: asyncio.Task[str] | None = None
         self._try_again = math.inf  # when
         self.histories = Histories(folder)
+        self.uploads = Uploads(folder)
+        self.analyses = Analyses(folder)
         with contextlib.suppress(OSError):  # then games are played, and everybody is told that they are not kept
             folder.mkdir(0o700, parents=True, exist_ok=True)
 
@@ -152,9 +157,11 @@ class Lobby:
         return game
 
     def record(self, game_id: str) -> GameRecord:
-        """A game that is over; one that sleeps is not woken for it."""
+        """A game that is over, or was uploaded; one that sleeps is not woken for it."""
         if game_id in self.awake:
             return self.awake[game_id].record()
+        if _ID.fullmatch(game_id) and (uploaded := self.uploads.record(game_id)) is not None:
+            return uploaded
         path = self._existing(game_id)
         story = self._readable(lambda: read(path))
         game = self._made(story.setup, GameLog(path))
@@ -256,6 +263,25 @@ class Lobby:
             game.stop()
         for path in (self._path(game_id), self._path(game_id).with_suffix(".damaged")):
             path.unlink(missing_ok=True)
+        self.uploads.delete(game_id)
+        self.analyses.delete(game_id)
+
+    def upload(self, record: GameRecord, owner: str) -> str:
+        """Keeps a game that somebody has uploaded; its id, which leads to it and cannot be guessed."""
+        game_id = self._new_id()
+        self.uploads.add(game_id, owner, record)
+        self.histories.add(owner, game_id)
+        return game_id
+
+    def uploaded(self, owner: str) -> list[dict[str, Any]]:
+        """The games that a person has uploaded, the newest first."""
+        found = (self.uploads.get(game_id) for game_id in reversed(self.histories.games(owner)))
+        return [upload.listed() for upload in found if upload is not None and upload.owner == owner]
+
+    def analysis(self, game_id: str) -> str:
+        """What is kept of the analyses of a game that is over."""
+        self.record(game_id)
+        return self.analyses.read(game_id)
 
     async def penumbra_fault(self) -> str:
         """Why Penumbra cannot play here, "" if it can: it has made a choice, with the weights that games will use."""
@@ -307,6 +333,35 @@ class Lobby:
         if self._trial is not None:
             self._trial.cancel()
         self.client.stop()
+
+    async def forget_old_games(self, days: float) -> None:
+        """For ever: games that have not changed for so many days are deleted, unless somebody looks at them."""
+        while True:
+            for game_id in await asyncio.to_thread(self._unchanged_for, days * 86_400):
+                game = self.awake.get(game_id)
+                if game is None or not game.listeners:
+                    self._forget(game_id)
+            await asyncio.sleep(FORGET_SECONDS)
+
+    def _unchanged_for(self, seconds: float) -> list[str]:
+        """The games, played and uploaded, whose files are older than that."""
+        old = []
+        for path in (*self.folder.glob("*.jsonl"), *self.uploads.paths()):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > seconds:
+                    old.append(path.stem)
+        return old
+
+    def _forget(self, game_id: str) -> None:
+        """Deletes a game, whosever it is."""
+        uploaded = self.uploads.get(game_id)
+        owners = {None if uploaded is None else uploaded.owner}
+        with contextlib.suppress(ValueError, OSError):
+            setup = ending(self._path(game_id)).setup
+            owners |= {setup.white.owner, setup.black.owner}
+        self._erase(game_id)
+        for owner in owners - {None}:
+            self.histories.remove(str(owner), [game_id])
 
     def _exists(self, game_id: str) -> bool:
         return game_id in self.awake or self._path(game_id).is_file()

@@ -181,10 +181,15 @@ class LessonWish(Checked):
     actions: Annotated[list[LessonAction], Field(max_length=20)]
 
 
-class GameFile(Checked):
-    """A wish about a game."""
+class AboutGame(Checked):
+    """A wish about a game: as reconchess writes it, or the id of one that is kept here."""
 
-    game: dict[str, Any]  # as reconchess writes it
+    game: dict[str, Any] | Annotated[str, Field(max_length=64)]
+
+    @property
+    def kept(self) -> str | None:
+        """The id of a game that is kept here."""
+        return self.game if isinstance(self.game, str) else None
 
     def file(self) -> bytes:
         """The game as a file; `Refusal` where it holds what no file can."""
@@ -194,14 +199,14 @@ class GameFile(Checked):
             raise Refusal("bad game", "the game holds what no game can hold") from None
 
 
-class Retry(GameFile):
+class Retry(AboutGame):
     """A person goes on from a step of a game, in the place of whoever acted then."""
 
     step: Number
     opponent: Side
 
 
-class Analyse(GameFile):
+class Analyse(AboutGame):
     """What Penumbra makes of a turn, or of every turn, of a game."""
 
     turn: Annotated[int, Field(ge=1, le=10_000)] | None = None

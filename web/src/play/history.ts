@@ -19,13 +19,14 @@ export function historyPage(): Page {
   return { element, destroy: () => undefined };
 }
 
-function content({ games, days }: History, reload: () => Promise<void>): HTMLElement[] {
+function content({ games, uploads, days, kept_days }: History, reload: () => Promise<void>): HTMLElement[] {
+  const until = kept_days === null ? "until you delete them" : `for ${count(kept_days, "day")} after their last change`;
   const kept = make(
     "p",
     { class: "lead" },
-    `Games are kept on this server until you delete them. They belong to an anonymous cookie of this browser, which lasts for ${days} days after your last game: without it nobody can find them as yours.`,
+    `Games are kept on this server ${until}. They belong to an anonymous cookie of this browser, which lasts for ${days} days after your last game: without it nobody can find them as yours.`,
   );
-  if (!games.length)
+  if (!games.length && !uploads.length)
     return [kept, make("p", {}, "There are none yet. ", make("a", { href: "#/play" }, "Play one"), ".")];
   const all = make("button", { type: "button", class: "quiet" }, "Delete all");
   all.addEventListener("click", () => {
@@ -36,7 +37,19 @@ function content({ games, days }: History, reload: () => Promise<void>): HTMLEle
       await reload();
     }, "All games are deleted.");
   });
-  return [kept, scores(games), list(games, reload), make("div", { class: "actions" }, all)];
+  const files = make(
+    "p",
+    {},
+    `${count(uploads.length, "file")} that you have uploaded ${uploads.length === 1 ? "is" : "are"} listed under `,
+    make("a", { href: "#/review" }, "Review"),
+    ".",
+  );
+  return [
+    kept,
+    ...(games.length ? [scores(games), list(games, reload)] : []),
+    ...(uploads.length ? [files] : []),
+    make("div", { class: "actions" }, all),
+  ];
 }
 
 function scores(games: readonly PastGame[]): HTMLElement {
@@ -54,15 +67,6 @@ function scores(games: readonly PastGame[]): HTMLElement {
 function list(games: readonly PastGame[], reload: () => Promise<void>): HTMLElement {
   const rows = games.map((game) => {
     const over = game.result !== null;
-    const erase = make("button", { type: "button", class: "quiet" }, "Delete");
-    erase.addEventListener("click", () => {
-      if (!sure(erase, "Really?")) return;
-      void change(async () => {
-        await remove(`/api/games/${game.id}`);
-        forgetGame(game.id);
-        await reload();
-      }, "The game is deleted.");
-    });
     const save = make("button", { type: "button", class: "quiet" }, "Save");
     save.addEventListener("click", () =>
       change(async () => {
@@ -81,10 +85,24 @@ function list(games: readonly PastGame[], reload: () => Promise<void>): HTMLElem
       make("span", { class: `disc ${game.color}`, role: "img", "aria-label": `you had ${game.color}` }),
       make("span", { class: "against" }, make("strong", {}, sideName(game.opponent)), make("small", {}, outcome(game))),
       make("time", {}, new Date(1000 * game.time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })),
-      make("span", { class: "actions" }, open, over && save, erase),
+      make("span", { class: "actions" }, open, over && save, eraser(game.id, reload)),
     );
   });
   return make("ul", { class: "plain past-games" }, ...rows);
+}
+
+/** A button that deletes a game, when it is pressed twice. */
+export function eraser(id: string, reload: () => Promise<void>): HTMLElement {
+  const erase = make("button", { type: "button", class: "quiet" }, "Delete");
+  erase.addEventListener("click", () => {
+    if (!sure(erase, "Really?")) return;
+    void change(async () => {
+      await remove(`/api/games/${id}`);
+      forgetGame(id);
+      await reload();
+    }, "The game is deleted.");
+  });
+  return erase;
 }
 
 function outcome({ result, color, aids }: PastGame): string {

@@ -2,7 +2,8 @@
 
 import { make } from "../elements";
 import { type Page, go } from "../page";
-import type { About, ListedGame } from "../protocol";
+import { eraser } from "../play/history";
+import type { About, History, ListedGame } from "../protocol";
 import { get } from "../server";
 import { CRASH, reasonName } from "../words";
 
@@ -23,7 +24,11 @@ export function reviewChoice(about: About, open: (file: File) => Promise<void>):
     "label",
     { class: "card drop", for: "game-file" },
     make("strong", {}, "Drop a game here, or choose a file"),
-    make("span", {}, "Games as reconchess writes them (JSON)."),
+    make(
+      "span",
+      {},
+      "Games as reconchess writes them (JSON). The server keeps them, with what Penumbra makes of them, until you delete them; whoever has the link can open them.",
+    ),
     input,
   );
   drop.addEventListener("dragover", (event) => {
@@ -42,6 +47,7 @@ export function reviewChoice(about: About, open: (file: File) => Promise<void>):
     make("h1", {}, "Review"),
     drop,
     fault,
+    uploadedGames(),
     gameList("Games played here", "/api/games", "game"),
   );
   if (about.archive) element.append(gameList("The archive", "/api/archive", "archive"));
@@ -66,6 +72,19 @@ function gameList(title: string, path: string, kind: string): HTMLElement {
     }
   };
   add("").catch((error: Error) => list.replaceChildren(make("li", { class: "fault" }, error.message)));
+  return section;
+}
+
+/** The files that this browser's user has uploaded. */
+function uploadedGames(): HTMLElement {
+  const list = make("ul", { class: "plain games" });
+  const section = make("section", { class: "card", hidden: true }, make("h2", {}, "Your files"), list);
+  const load = async (): Promise<void> => {
+    const { uploads } = await get<History>("/api/history");
+    list.replaceChildren(...uploads.map((game) => make("li", {}, listed(game, "game"), eraser(String(game.id), load))));
+    section.hidden = !uploads.length;
+  };
+  load().catch(() => undefined); // then there are none to show
   return section;
 }
 

@@ -4,7 +4,7 @@ import { say } from "../announce";
 import { choice, download, make, select } from "../elements";
 import { type Page, go } from "../page";
 import type { About, Analysis, ReviewHeader, Step } from "../protocol";
-import { Refused, post, postForLines } from "../server";
+import { Refused, getLines, post, postForLines } from "../server";
 import { settings } from "../settings";
 import { percent, resultLine } from "../words";
 import { overlayChoice, thoughtView } from "./analysis_panel";
@@ -35,6 +35,7 @@ export interface ReviewSource {
   file: string | null; // the game as reconchess writes it
   link: string | null; // the address of the game, without a step
   position: number;
+  kept: string | null; // the id under which the server keeps the game, and its analyses
 }
 
 /** `about` is null where there is no server to ask. */
@@ -233,11 +234,21 @@ class ReviewPage implements Page {
       }
       this.progress.textContent = "";
       if (wanted > this.game.end) this.scrubber.go(this.game.end);
+      await this.recall();
     } catch (error) {
       if (!this.destroyed) this.progress.textContent = `The review stopped: ${(error as Error).message}.`;
       return;
     }
     this.redrawSoon();
+  }
+
+  /** The analyses that the server has kept. */
+  private async recall(): Promise<void> {
+    const { kept } = this.source;
+    if (kept === null) return;
+    for await (const analysis of getLines<Analysis>(`/api/games/${kept}/analysis`, this.abort.signal))
+      this.game.addAnalysis(analysis);
+    if (this.game.analyses.size) this.scrubber.go(this.scrubber.position);
   }
 
   private addEntry(step: Step): void {
@@ -309,6 +320,11 @@ class ReviewPage implements Page {
 
   // -- analysing
 
+  /** The game as requests name it: by its id where the server keeps it. */
+  private get wished(): string | object {
+    return this.source.kept ?? (JSON.parse(this.source.file!) as object);
+  }
+
   private async analyse(whole: boolean): Promise<void> {
     const decision = this.game.decision(this.scrubber.position);
     this.fault.textContent = whole || decision ? "" : "The game is over here: go back a step.";
@@ -316,7 +332,7 @@ class ReviewPage implements Page {
     this.thinking.textContent = "Thinking…";
     const which = whole ? {} : { turn: decision!.turn, player: decision!.player };
     const wish = {
-      game: JSON.parse(this.source.file!) as object,
+      game: this.wished,
       ...which,
       strength: { seconds: Number(this.seconds.value) },
     };
@@ -347,7 +363,7 @@ class ReviewPage implements Page {
     }
     const bots = this.about!.players;
     const opponent = bots.find(({ name }) => name === settings().opponent) ?? bots[0];
-    const wish = { game: JSON.parse(this.source.file!) as object, step, opponent: { player: opponent?.name } };
+    const wish = { game: this.wished, step, opponent: { player: opponent?.name } };
     try {
       go(`#/play/${(await post<{ game: string }>("/api/retry", wish)).game}`);
     } catch (error) {
