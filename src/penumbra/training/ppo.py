@@ -522,8 +522,8 @@ class ImprovementRun:
     seconds: float
     plan: Improvement
     device: str  # cpu or cuda
-    synopsis: Synopsis | None = None  # what the network is to read; None: what it reads
     teacher: Path | None = None  # weights of any size whose policy it learns at first
+    synopsis: Synopsis | None = None  # what the network is to read; None: what it reads
     opponents: tuple[str, ...] = ()  # headsets in bulk games
     against_itself: float = 0.5  # share of the bulk games
     at_once: int = 1024  # bulk games that advance together
