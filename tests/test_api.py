@@ -22,9 +22,12 @@ from tests.support.processes import run_python
 NAMES = [name for name in penumbra.__all__ if not name.startswith("__")]
 # What no docstring can be attached to.
 CONSTANTS = [
+    "INNER_SQUARES",
     "MOVE",
     "PASS",
+    "PLANES",
     "SENSE",
+    "SHARES",
     "START_FEN",
     "Observation",
     "ImpossibleObservation",

@@ -36,6 +36,12 @@ def test_a_tutorial_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
                 assert (first, answer.returncode, answer.stderr) == ("penumbra", 0, ""), (command, answer.stdout)
 
 
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_a_tutorial_imports_public_names_alone(page: Path) -> None:
+    modules = re.findall(r"^\s*(?:from|import) (penumbra\S*)", page.read_text(), re.MULTILINE)
+    assert set(modules) <= {"penumbra", "penumbra.env"}
+
+
 def test_there_is_a_tutorial_for_each_use() -> None:
     assert {page.stem for page in TUTORIALS} == {
         "play-your-bot",

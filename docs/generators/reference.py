@@ -13,6 +13,7 @@ INDEX = """\
 
 What `import penumbra` offers, from the docstrings. All other modules are internal and may change.
 """
+LONGEST_VALUE = 100
 KINDS = {"class": "Classes", "function": "Functions", "data": "Constants and types"}
 
 
@@ -39,9 +40,10 @@ def kind_of(thing: Any) -> str:
 
 
 def summary(thing: Any) -> str:
-    """The first paragraph of its docstring; of a constant, its value."""
+    """The first paragraph of its docstring; of a constant, its value, unless that is long."""
     if kind_of(thing) == "data":
-        return f"`{thing!r}`".replace("|", "\\|")
+        value = f"`{thing!r}`".replace("|", "\\|")
+        return value if len(value) <= LONGEST_VALUE else f"{len(thing)} of them"
     paragraphs = [" ".join(each.split()) for each in (inspect.getdoc(thing) or "").split("\n\n")]
     said = next((each for each in paragraphs if each and "->" not in each and not each.startswith("Overloaded")), "")
     return said.replace("|", "\\|")

@@ -31,11 +31,12 @@ if TYPE_CHECKING:
         Infostates,
         StateSet,
     )
-    from penumbra.dsmcp.agent import Decision
-    from penumbra.dsmcp.domain import Evaluator
+    from penumbra.dsmcp.agent import Agent, Decision
+    from penumbra.dsmcp.domain import Domain, Evaluator, Legal
     from penumbra.dsmcp.settings import Settings
     from penumbra.interop.history import read_record as read_game
     from penumbra.interop.history import write_record as write_game
+    from penumbra.interop.local_game import LocalGame
     from penumbra.network.evaluation import Evaluation, evaluate
     from penumbra.network.loading import load_evaluator, load_weights
     from penumbra.network.weights import Weights
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from penumbra.players.session import OutOfTurn, Session
     from penumbra.rbc.actions import action_name, code_to_uci, parse_action, parse_square, square_name, uci_to_code
     from penumbra.rbc.observations import Moved, Observation, OpponentMoved, Sensed
+    from penumbra.rbc.sense_partitions import INNER_SQUARES, sense_groups
+    from penumbra.rbc.synopsis import PLANES, SHARES
     from penumbra.rbc.tracker import Tracker
     from penumbra.review.analysis import analyse
 
@@ -52,16 +55,21 @@ __version__ = "0.1.0"
 
 # Where each name lives; `module:name` where it is called otherwise there.
 _HOMES = {
+    "Agent": "dsmcp.agent",
     "Clock": "arena.game_loop",
     "Configuration": "players.penumbra.configuration",
     "Context": "core",
     "Decision": "dsmcp.agent",
+    "Domain": "dsmcp.domain",
     "Evaluation": "network.evaluation",
     "Evaluator": "dsmcp.domain",
     "Game": "core",
     "GameRecord": "core",
+    "INNER_SQUARES": "rbc.sense_partitions",
     "ImpossibleObservation": "core",
     "Infostates": "core",
+    "Legal": "dsmcp.domain",
+    "LocalGame": "interop.local_game",
     "MOVE": "core",
     "Moved": "rbc.observations",
     "Observation": "rbc.observations",
@@ -69,9 +77,11 @@ _HOMES = {
     "OutOfTurn": "players.session",
     "Outcome": "arena.game_loop",
     "PASS": "core",
+    "PLANES": "rbc.synopsis",
     "Penumbra": "players.penumbra.factory",
     "Player": "players.player",
     "SENSE": "core",
+    "SHARES": "rbc.synopsis",
     "START_FEN": "core",
     "Sensed": "rbc.observations",
     "Session": "players.session",
@@ -89,26 +99,34 @@ _HOMES = {
     "parse_square": "rbc.actions",
     "play_game": "arena.single_game",
     "read_game": "interop.history:read_record",
+    "sense_groups": "rbc.sense_partitions",
     "square_name": "rbc.actions",
     "uci_to_code": "rbc.actions",
     "write_game": "interop.history:write_record",
 }
 
 __all__ = [
+    "INNER_SQUARES",
     "MOVE",
     "PASS",
+    "PLANES",
     "SENSE",
+    "SHARES",
     "START_FEN",
+    "Agent",
     "Clock",
     "Configuration",
     "Context",
     "Decision",
+    "Domain",
     "Evaluation",
     "Evaluator",
     "Game",
     "GameRecord",
     "ImpossibleObservation",
     "Infostates",
+    "Legal",
+    "LocalGame",
     "Moved",
     "Observation",
     "OpponentMoved",
@@ -133,6 +151,7 @@ __all__ = [
     "parse_square",
     "play_game",
     "read_game",
+    "sense_groups",
     "square_name",
     "uci_to_code",
     "write_game",

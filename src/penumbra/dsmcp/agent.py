@@ -64,7 +64,7 @@ class Decision:
 
 
 class Agent(Generic[X, L]):
-    """Plays one game."""
+    """Plays one game of a `Domain`: it is told of each step, keeps beliefs of them, and chooses by search."""
 
     def __init__(
         self,
