@@ -143,10 +143,10 @@ def test_a_network_begins_to_read_more_as_it_was_and_learns_from_it(tmp_path: Pa
         np.testing.assert_allclose(then, said, rtol=1e-5, atol=1e-6)
     assert weights.reading(given, "binary") is given
 
-    weights.save(given, tmp_path / "w.safetensors")
+    path, out = tmp_path / "w.safetensors", tmp_path / "out"
+    weights.save(given, path)
     plan = Improvement(steps=60, batch=64, examples=ExampleSettings(cap=100, settle=False))
-    out = tmp_path / "out"
-    run(ImprovementRun(tmp_path / "w.safetensors", out, 600, plan, "cpu", synopsis="graded", at_once=4, rounds=1))
+    run(ImprovementRun(path, out, 600, plan, "cpu", teacher=path, synopsis="graded", at_once=4, rounds=1))
     learned = weights.load(out / "playing.safetensors")
     assert learned.architecture.synopsis == "graded"
     assert np.abs(learned.tensors["tower.0.first.weight"][:, LAYOUTS["binary"].bits :]).max() > 0
@@ -202,7 +202,9 @@ def test_sorts_that_do_not_fit_together_are_refused_in_one_line(tmp_path: Path) 
     for name, made in (("learner", binary), ("teacher", tiny("graded"))):
         weights.save(made, tmp_path / name)
     asked = ImprovementRun(tmp_path / "learner", tmp_path / "out", 1, Improvement(), "cpu", tmp_path / "teacher")
-    with pytest.raises(WeightsError, match=r"teacher: reads graded synopses, and .*learner binary ones"):
+    with pytest.raises(
+        WeightsError, match=r"teacher: a network of graded synopses reads .*, which binary ones have not"
+    ):
         run(asked)
     graded = network_evaluator(str(tmp_path / "teacher"), "cpu", "Top")
     mixed = PenumbraPlayer(lambda: (graded, HeuristicEvaluator()), nodes=10)

@@ -538,28 +538,28 @@ class ImprovementRun:
     threads: int | None = None  # that play in bulk and make examples; None: all cores
 
 
+def reading(path: Path, synopsis: Synopsis | None) -> Weights:
+    """The weights of a file, which are given that sort of synopsis from now on."""
+    weights = weights_file.load(path)
+    try:
+        return weights_file.reading(weights, synopsis or weights.architecture.synopsis)
+    except WeightsError as error:
+        raise WeightsError(f"{path}: {error}") from None
+
+
 def run(given: ImprovementRun) -> None:
     """Learns until the time is up; ValueError, before anything is played, if what is given does not fit together."""
     plan, out = given.plan, given.out
-    weights = weights_file.load(given.weights)
+    weights = reading(given.weights, given.synopsis)
     unknown = set(given.opponents) - set(weights.architecture.headsets)
     if unknown:
         raise WeightsError(f"{given.weights}: there is no headset {', '.join(sorted(unknown))}")
-    try:
-        weights = weights_file.reading(weights, given.synopsis or weights.architecture.synopsis)
-    except WeightsError as error:
-        raise WeightsError(f"{given.weights}: {error}") from None
     out.mkdir(parents=True, exist_ok=True)
     if given.threads:
         set_threads(given.threads)
     torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
     sys.setswitchinterval(SWITCH_SECONDS)
-    teacher = weights_file.load(given.teacher) if given.teacher else None
-    if teacher is not None and teacher.architecture.synopsis != weights.architecture.synopsis:
-        reads = (
-            f"reads {teacher.architecture.synopsis} synopses, and {given.weights} {weights.architecture.synopsis} ones"
-        )
-        raise WeightsError(f"{given.teacher}: {reads}; a teacher must see what the learner sees")
+    teacher = reading(given.teacher, weights.architecture.synopsis) if given.teacher else None
     learner = Learner(weights, plan, given.device, teacher)
     anchors = None
     if given.archives:
