@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -122,6 +123,13 @@ def test_no_page_is_wider_than_a_small_phone(browser: Browser, server: Server, n
         page.goto(f"{server.url}/#/{name}")
         expect(page.locator(".ladder, .lessons .card, div.board, .wide .lead, .setup").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") == 320
+        links = page.get_by_role("navigation", name="Pages")
+        assert links.evaluate("nav => nav.scrollWidth <= nav.clientWidth"), "the links do not fit beside each other"
+        edges = [box for link in links.get_by_role("link").all() if (box := link.bounding_box())]
+        assert len(edges) == 6
+        for row in (edges[:3], edges[3:]):
+            assert all(a["x"] + a["width"] <= b["x"] + 1 and a["y"] == b["y"] for a, b in itertools.pairwise(row))
+            assert row[-1]["x"] + row[-1]["width"] <= 320 and all(edge["height"] >= 24 for edge in row)
 
 
 def test_after_a_reload_all_is_as_the_server_says(browser: Browser, server: Server) -> None:

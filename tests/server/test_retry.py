@@ -62,7 +62,9 @@ def plain(event: dict[str, Any]) -> dict[str, Any]:
 def test_a_retry_is_in_the_history_of_whoever_asked_for_it_and_survives_a_restart(tmp_path: Path) -> None:
     with server(tmp_path, PASSES) as client:
         game = client.post("/api/retry", json=wish(9)).json()["game"]
-        assert [listed["id"] for listed in client.get("/api/history").json()["games"]] == [game]
+        other = client.post("/api/games", json={"mode": "play", "opponent": {"player": "random"}}).json()["game"]
+        listed = client.get("/api/history").json()["games"]
+        assert [(each["id"], each["retried"]) for each in listed] == [(other, None), (game, 9)]
     with server(tmp_path, PASSES) as client, page(client, game) as person:
         assert person.state["step"] == 9
 

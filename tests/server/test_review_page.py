@@ -215,6 +215,10 @@ def test_a_mistake_is_retried_against_a_bot(browser: Browser, server: Server, ga
             expect(cell(page, square)).to_have_attribute("aria-label", re.compile(f"^{square}, black"))
         page.reload()
         phase(page, "move")
+        page.goto(f"{server.url}/#/games")
+        expect(page.locator(".past-games li").first).to_contain_text(
+            f"retried from turn {worst // 4 + 1} of another game"
+        )
 
 
 def test_whoever_played_black_here_has_black_at_the_bottom(browser: Browser, tmp_path: Path) -> None:

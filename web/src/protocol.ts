@@ -138,6 +138,7 @@ export interface PastGame {
   opponent: SideAbout;
   clock: { seconds: number; increment: number } | null;
   aids: Aid[];
+  retried: number | null; // the step of another game from which it goes on
   result: (Result & { plies: number }) | null;
 }
 

@@ -60,6 +60,7 @@ class Setup:
     seconds: float | None = None  # of the clock, None: there is none
     increment: float = 0.0
     secret: str | None = None  # SHA-256 of what a page must show before it may play; None: the id is enough
+    retried: int | None = None  # the step of another game from which this one goes on
     rematch: str | None = None  # the id that a rematch will have, between two people; None where a program plays
 
     def side(self, color: bool) -> SideSetup:

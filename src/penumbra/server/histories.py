@@ -77,6 +77,7 @@ def listed(story: Story, owner: str) -> dict[str, Any] | None:
         "opponent": _about(setup.side(not color)),
         "clock": setup.clock,
         "aids": story.aids,
+        "retried": setup.retried,
         "result": result,
     }
 

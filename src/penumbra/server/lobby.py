@@ -110,7 +110,8 @@ class Lobby:
         self._make_room()
         sides = (SideSetup(PERSON, owner=owner), self._side(wish.opponent))
         white = wish.step // 2 % 2 == 0
-        game = self._begun(self._setup(*(sides if white else sides[::-1]), None, secret), lines)
+        setup = self._setup(*(sides if white else sides[::-1]), None, secret)
+        game = self._begun(dataclasses.replace(setup, retried=wish.step), lines)
         self._register(game)
         return game
 

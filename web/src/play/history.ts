@@ -105,10 +105,10 @@ export function eraser(id: string, reload: () => Promise<void>): HTMLElement {
   return erase;
 }
 
-function outcome({ result, color, aids }: PastGame): string {
-  const helped = aids.length
-    ? `, with ${aids.map((aid) => (aid === "hint" ? "hints" : "assistance")).join(" and ")}`
-    : "";
+function outcome({ result, color, aids, retried }: PastGame): string {
+  const from = retried === null ? "" : `, retried from turn ${Math.floor(retried / 4) + 1} of another game`;
+  const helped =
+    from + (aids.length ? `, with ${aids.map((aid) => (aid === "hint" ? "hints" : "assistance")).join(" and ")}` : "");
   if (!result) return `not over${helped}`;
   if (result.reason === "CRASH") return `no result: a program crashed${helped}`;
   const score = result.winner === null ? "drawn" : result.winner === color ? "won" : "lost";

@@ -80,9 +80,9 @@ export class Ladder {
   }
 }
 
-/** Won, drawn and lost games against one opponent. */
+/** Won, drawn and lost games against one opponent; those that went on from another game do not count. */
 export function scoreText(games: readonly PastGame[]): string {
-  const over = games.filter(({ result }) => result && result.reason !== "CRASH");
+  const over = games.filter(({ result, retried }) => result && result.reason !== "CRASH" && retried === null);
   if (!over.length) return "";
   const won = over.filter(({ result, color }) => result!.winner === color).length;
   const drawn = over.filter(({ result }) => result!.winner === null).length;

@@ -62,7 +62,7 @@ class ReviewPage implements Page {
       ["1", "1 s"],
       ["5", "5 s"],
     ],
-    "1",
+    "0.3",
   );
   private readonly fault = make("p", { class: "fault", role: "alert" });
   private readonly thinking = make("p", { class: "progress", role: "status" });
