@@ -153,7 +153,7 @@ class Server:
         self._reader = ThreadPoolExecutor(1)
         assert self.process.stderr is not None
         self._reader.submit(self.said.extend, self.process.stderr)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 4 * SECONDS
         while status(self.say("GET /api/about HTTP/1.1", "Host: localhost")) != 200:
             assert time.monotonic() < deadline, "the server does not begin"
             time.sleep(0.2)
