@@ -1,5 +1,6 @@
 """The documents: their Python runs, their links resolve, every page is linked, and the table of planes is right."""
 
+import csv
 import importlib.util
 import re
 import shlex
@@ -11,6 +12,8 @@ import typer
 
 from penumbra.commands.main import app
 from penumbra.rbc.synopsis import PLANES, SHARES
+from penumbra.reproduce import published
+from penumbra.reproduce.cross_tables import best_of_columns
 from tests.support import ROOT
 
 DOCS = ROOT / "docs"
@@ -88,6 +91,31 @@ def test_the_table_of_planes_has_every_plane_once() -> None:
     assert len(single) > 20
     for number, name in single.items():
         assert planes[number].name.lower() == name
+
+
+def test_the_readme_quotes_the_verdict_of_the_reproduction() -> None:
+    verdict = (DOCS / "reproduction.md").read_text().partition("## The verdict")[2].partition("\n## ")[0].splitlines()
+    quoted = [line[2:] for line in README.read_text().splitlines() if line.startswith("> ")]
+    assert quoted[0].startswith("Of ") and set(quoted) <= set(verdict)
+
+
+def test_training_says_how_many_columns_the_diagonal_wins() -> None:
+    """Of our tables of headsets and data, and of the paper's."""
+    said = " ".join((DOCS / "training.md").read_text().split())
+    for words, ours, theirs in (
+        ("12 of 13 columns for top-1 and for top-5, and in the paper's tables in 14 of 14", "top1", "cross1"),
+        ("12 of 13 columns for top-1 and for top-5, and in the paper's tables in 14 of 14", "top5", "cross5"),
+        ("3 columns of 13 (All, Trout and Random), in the paper 13 of 14", "winner", "crosswin"),
+    ):
+        with (DOCS / "tables" / f"cross_{ours}.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        cells = {(row["headset"], name): float(row[name]) for row in rows for name in row if name != "headset"}
+        counts = [
+            (sum(name == best for name, best in best_of_columns(table).items()), len({name for _, name in table}))
+            for table in (cells, published.cross(theirs))
+        ]
+        numbers = [tuple(map(int, pair)) for pair in re.findall(r"(\d+)(?: columns)? of (\d+)", words)]
+        assert words in said and numbers == counts, (ours, counts)
 
 
 def links(page: Path) -> list[tuple[Path, str]]:

@@ -9,6 +9,9 @@ import pytest
 
 import penumbra
 from penumbra.__main__ import main as entry_point
+from penumbra.interop import stockfish
+from tests.support.command_line import Answer
+from tests.support.command_line import penumbra as penumbra_here
 from tests.support.processes import run_penumbra as run
 
 
@@ -67,3 +70,13 @@ def test_an_interrupt_while_modules_are_loaded_is_one_line(
     with pytest.raises(SystemExit) as end:
         entry_point()
     assert (end.value.code, capsys.readouterr().err) == (130, "penumbra: interrupted\n")
+
+
+def test_an_interrupt_that_a_command_does_not_answer_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """typer alone would end without a word."""
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stockfish, "find_stockfish", interrupted)
+    assert penumbra_here("players") == Answer(130, "", "penumbra: interrupted\n")

@@ -39,6 +39,7 @@ from studies import (
     device,
     engine_weights,
     factorial,
+    faults,
     imitations,
     loaded_core,
     nodes,
@@ -83,6 +84,22 @@ def test_a_study_says_what_it_takes(
     assert end.value.code == 0
     said = capsys.readouterr().out
     assert said.startswith("usage: ") and f"python -m studies.{name}" in said
+
+
+def test_no_fault_of_the_old_release_is_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The quickest of them; and one that is there is called so."""
+    arguments(monkeypatch, ROOT, "local-game", "bad-arguments", "requests")
+    with pytest.raises(SystemExit) as end:
+        faults.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert end.value.code == 0 and len(lines) == 3 and all(": gone: " in line for line in lines), lines
+    monkeypatch.setitem(faults.FAULTS, "local-game", (11, lambda _: (True, "seen")))
+    arguments(monkeypatch, ROOT, "local-game")
+    with pytest.raises(SystemExit) as end:
+        faults.main()
+    assert (end.value.code, capsys.readouterr().out) == (1, "11 local-game: FAULT: seen\n")
 
 
 FACTORIAL = """

@@ -52,6 +52,13 @@ if TYPE_CHECKING:
 class CommandsInPanels(TyperGroup):
     """Lists commands under the headings of their panels, in the order in which they were added, as plain text."""
 
+    def invoke(self, ctx: Context) -> Any:
+        """An interrupt that no command has answered is answered here: typer would end without a word."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         panels: dict[str, list[tuple[str, str]]] = {}
         for name in self.list_commands(ctx):
