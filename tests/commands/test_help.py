@@ -45,6 +45,7 @@ def test_every_command_explains_itself(path: tuple[str, ...]) -> None:
     assert (answer.returncode, answer.stderr) == (0, "")
     assert "Examples:" in answer.stdout and "\x1b" not in answer.stdout
     command = EVERY[path]
+    assert "<list[" not in answer.stdout.partition("Options:")[2]  # what a reader would call a file, say
     assert command.help.split("\n\n")[0].strip().endswith(".")
     for parameter in command.params:
         assert parameter.help and parameter.help.endswith("."), parameter.name

@@ -94,6 +94,8 @@ def _isolated(name: str, source: str, environment: Mapping[str, str] | None, kee
 
     found = find_player(source)
     if found is None:
+        if name.endswith(".py"):
+            raise ValueError(f"{name} cannot be read: there is no such file")
         known = ", ".join(registry.names())
         raise ValueError(f"there is no player {name!r}: it is neither a file, a module, nor one of {known}")
     player = IsolatedPlayer(found, environment=environment)

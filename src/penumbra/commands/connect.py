@@ -48,6 +48,10 @@ def connect(
     from penumbra.network.inference_server import running_server
     from penumbra.players.penumbra.configuration import from_environment, from_file, to_table
 
+    if not url.startswith(("http://", "https://")):
+        raise ValueError(f"{url}: a server's address begins with https:// or http://")
+    if not (username and password) and not sys.stdin.isatty():
+        raise ValueError("there is nobody to ask: give --username, and --password or PENUMBRA_PASSWORD")
     username = username or typer.prompt("Username")
     password = password or typer.prompt("Password", hide_input=True)
     data.mkdir(parents=True, exist_ok=True)

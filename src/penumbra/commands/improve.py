@@ -36,7 +36,8 @@ def improve(
         typer.Option(help="Let it read another sort of synopsis than before.", show_default="what it reads"),
     ] = None,
     opponent: Annotated[
-        list[str] | None, typer.Option(help="A headset to play against besides itself; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="HEADSET", help="A headset to play against besides itself; may be repeated."),
     ] = None,
     against_itself: Annotated[
         float, typer.Option(min=0, max=1, help="The share of games against itself among those of bare networks.")

@@ -36,6 +36,7 @@ def new_bot(
         write_text(path, text.replace("NAME", called).replace("FILE", module))
     bot, test = written.values()
     print(f"{called} is in {bot}, its tests in {test}. Next:")
+    print(f"  python -m pytest {test}")
     print(f"  penumbra match {bot} hunter --games 4 --clock none")
     print(f"  penumbra serve --bot {bot}")
 
@@ -45,5 +46,7 @@ def names(name: str) -> tuple[str, str]:
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
     module, called = "_".join(words).lower(), "".join(word[0].upper() + word[1:] for word in words)
     if not called.isidentifier() or keyword.iskeyword(module) or not re.fullmatch(r"[A-Za-z0-9 _-]+", name):
-        raise ValueError(f"{name!r} cannot be a player's name here; use letters and digits, a letter first")
+        raise ValueError(
+            f"{name!r} cannot be a player's name here; use letters and digits, a letter first, and no word of Python's"
+        )
     return module, called

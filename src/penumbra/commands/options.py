@@ -56,8 +56,8 @@ ArchiveToFill = Annotated[Path, typer.Argument(help="The archive that games are 
 ArchiveToFillOption = Annotated[
     Path, typer.Option("--archive", help="The archive that the games are added to; made if there is none.")
 ]
-Archives = Annotated[list[Path], typer.Option("--archive", help=ARCHIVE)]
-ArchivesIfAny = Annotated[list[Path] | None, typer.Option("--archive", help=ARCHIVE)]
+Archives = Annotated[list[Path], typer.Option("--archive", metavar="FILE", help=ARCHIVE)]
+ArchivesIfAny = Annotated[list[Path] | None, typer.Option("--archive", metavar="FILE", help=ARCHIVE)]
 WeightsFile = Annotated[
     Path, typer.Argument(help="The weights of a network (.safetensors).", callback=first(file_to_read))
 ]

@@ -36,11 +36,12 @@ def reproduce(
     ] = REPRODUCTION,
     archive: ArchivesIfAny = None,
     weights: Annotated[
-        list[Path] | None, typer.Option(help="Weights to measure; several are runs of one training, and are averaged.")
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Weights to measure; several are runs of one training, and are averaged."),
     ] = None,
     log: Annotated[
         list[Path] | None,
-        typer.Option(help="A log that `penumbra train --saliency` wrote; may be repeated."),
+        typer.Option(metavar="FILE", help="A log that `penumbra train --saliency` wrote; may be repeated."),
     ] = None,
     recipe: Annotated[
         Path | None,

@@ -21,12 +21,16 @@ def selfplay(
     games: Games = 1000,
     at_once: Annotated[int, typer.Option(min=1, help="How many games advance together, one batch a step.")] = 1024,
     headset: Annotated[
-        list[str] | None, typer.Option(help="A headset whose policy plays; may be repeated.", show_default="Top")
+        list[str] | None,
+        typer.Option(metavar="HEADSET", help="A headset whose policy plays; may be repeated.", show_default="Top"),
     ] = None,
     temperature: Annotated[
         list[float] | None,
         typer.Option(
-            min=0, help="How freely moves are drawn: 0 always takes the likeliest; may be repeated.", show_default="1"
+            min=0,
+            metavar="NUMBER",
+            help="How freely moves are drawn: 0 always takes the likeliest; may be repeated.",
+            show_default="1",
         ),
     ] = None,
     cap: Cap = 1000,

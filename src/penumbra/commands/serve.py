@@ -45,7 +45,9 @@ def serve(
     game_memory: Annotated[int, typer.Option(min=8, help="Megabytes that Penumbra may use in each game.")] = 128,
     bot: Annotated[
         list[Path] | None,
-        typer.Option(help="A file with a reconchess player of your own, to play and watch; may be repeated."),
+        typer.Option(
+            metavar="FILE", help="A file with a reconchess player of your own, to play and watch; may be repeated."
+        ),
     ] = None,
     keep_days: Annotated[
         int | None,
@@ -56,7 +58,8 @@ def serve(
         ),
     ] = None,
     name: Annotated[
-        list[str] | None, typer.Option(help="A host name under which the server may be reached; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="HOST", help="A host name under which the server may be reached; may be repeated."),
     ] = None,
 ) -> None:
     """Play, watch and review games in the browser."""

@@ -50,7 +50,9 @@ def train(
     device: Device = "auto",
     minutes: Annotated[
         list[float] | None,
-        typer.Option(min=0, help=f"{MINUTES} Once for all recipes, or once for each.", show_default=RECIPES),
+        typer.Option(
+            min=0, metavar="NUMBER", help=f"{MINUTES} Once for all recipes, or once for each.", show_default=RECIPES
+        ),
     ] = None,
     steps: Annotated[
         int | None, typer.Option(min=1, help="Train for so many batches of examples.", show_default=RECIPES)
