@@ -38,6 +38,7 @@ TAKEN = {  # by scene: which looks
     "lesson": ("desktop-dark", "phone-light"),
     "play": ("desktop-light", "desktop-dark", "phone-light", "phone-dark", "sideways-light"),
     "games": ("desktop-light", "phone-dark"),
+    "friend": ("desktop-light", "phone-dark"),
     "practice": ("desktop-light", "phone-dark"),
     "review": ("desktop-light", "desktop-dark", "phone-light", "phone-dark"),
     "watch": ("desktop-light", "desktop-dark", "phone-light", "phone-dark"),
@@ -92,6 +93,14 @@ def games(page: Page, server: Server) -> None:
     expect(page.locator(".past-games li")).to_have_count(2)
 
 
+def friend(page: Page, server: Server) -> None:
+    """A link to pass on, before anybody has followed it."""
+    page.goto(server.url)
+    page.get_by_text("Play a friend").click()
+    page.get_by_role("button", name="Make a link").click()
+    phase(page, "invited")
+
+
 def review(page: Page, server: Server) -> None:
     """A mistake, and what Penumbra would have done."""
     page.goto(f"{server.url}/#/review")
@@ -127,6 +136,7 @@ SCENES = {
     "lesson": lesson,
     "play": play,
     "games": games,
+    "friend": friend,
     "practice": practice,
     "review": review,
     "watch": watch,

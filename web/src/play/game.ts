@@ -215,8 +215,8 @@ class PlayPage implements Page {
         "div",
         { class: "side" },
         this.banner,
-        this.notices,
         this.invitation,
+        this.notices,
         make("div", { class: "choices" }, this.nothing, this.pass),
         this.ending.element,
         make(
