@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import types
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import penumbra
 
@@ -40,7 +41,9 @@ def kind_of(thing: Any) -> str:
 
 
 def summary(thing: Any) -> str:
-    """The first paragraph of its docstring; of a constant, its value, unless that is long."""
+    """The first paragraph of its docstring; of a constant, its value, unless that is long; of a union, its parts."""
+    if isinstance(thing, types.UnionType):
+        return "one of " + ", ".join(f"`{part.__name__}`" for part in get_args(thing))
     if kind_of(thing) == "data":
         value = f"`{thing!r}`".replace("|", "\\|")
         return value if len(value) <= LONGEST_VALUE else f"{len(thing)} of them"
