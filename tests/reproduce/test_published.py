@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from penumbra.rbc.synopsis import PLANES
 from penumbra.reproduce import published
-from penumbra.reproduce.cross_tables import best_of_columns
+from penumbra.reproduce.cross_tables import best_of_columns, diagonal
 from penumbra.reproduce.elo_grids import caution_claims, exploration_claims
 from penumbra.reproduce.orders import chance, correlation, rank_correlation, ranks, verdict
+from penumbra.reproduce.result import Claim
 from penumbra.reproduce.table_saliency import published_column
+from penumbra.reproduce.telling import ENOUGH
+from penumbra.training.evaluation import Evaluation
 
 FILES = sorted(path.stem for path in published.FOLDER.glob("*.csv"))
 
@@ -40,6 +46,39 @@ def test_the_best_of_each_column_is_what_the_paper_prints_in_bold() -> None:
         assert all(headset == data for data, headset in best_of_columns(published.cross(name)).items())
     others = {data for data, headset in best_of_columns(published.cross("crosswin")).items() if headset != data}
     assert others == {"StrangeFish"}
+
+
+def judged(random: tuple[float, float], examples: int, trout: float = 0.2) -> Claim:
+    """What is said of three players' columns: Oracle's own wins, Trout's has `trout`, Random's and Trout's `random`."""
+    cross = np.array([[0.5, 0.2, 0.01], [0.3, trout, random[1]], [0.1, 0.1, random[0]]])
+    names, counts = ("Oracle", "Trout", "Random"), np.full(3, examples)
+    return diagonal(
+        Evaluation(names, names, counts, {"top1": cross}, np.empty((0, 3))), "top1", published.cross("cross1")
+    )
+
+
+def test_a_diagonal_that_is_lost_by_chance_cannot_be_told() -> None:
+    """Of 63 examples 3 against 2 say nothing; of 10,000 as many times more say that it does not hold."""
+    won = judged((0.05, 0.03), 63, trout=0.4)
+    assert (won.holds, won.ours) == (True, "3 of 3")
+    chance_only = judged((2 / 63, 3 / 63), 63, trout=0.4)
+    assert chance_only.holds is None and chance_only.ours == "2 of 3; within chance on Random (Trout)"
+    assert chance_only.more is not None and chance_only.more > 1_000 and chance_only.of == "examples of Random"
+    lost = judged((0.03, 0.05), 10_000, trout=0.4)
+    assert (lost.holds, lost.ours) == (False, "2 of 3; not on Random (Trout)")
+    both = judged((2 / 63, 3 / 63), 63, trout=0.02)
+    assert (both.holds, both.ours) == (False, "1 of 3; not on Trout (Oracle); within chance on Random (Trout)")
+
+
+def test_a_diagonal_lost_where_the_paper_has_a_large_gap_is_told_by_few_examples() -> None:
+    """Its Trout predicts Trout 5.2 points better than All does."""
+    cross = np.array([[0.30, 0.23], [0.26, 0.22]])
+    names, counts = ("All", "Trout"), np.array([2_000, 2_000])
+    evaluation = Evaluation(names, names, counts, {"top1": cross}, np.empty((0, 3)))
+    claim = diagonal(evaluation, "top1", published.cross("cross1"))
+    assert (claim.holds, claim.more, claim.of) == (None, None, ENOUGH)
+    few = diagonal(replace(evaluation, examples=counts // 10), "top1", published.cross("cross1"))
+    assert few.holds is None and few.more == 1_100
 
 
 @pytest.mark.parametrize("name", ["loss PBS", "action PbS"])
