@@ -41,6 +41,7 @@ POSTED = [
     "/api/review",
     "/api/analyse",
     "/api/retry",
+    "/api/uploads",
     f"/api/puzzles/{next(iter(Practice().listed()))['id']}",
 ]
 HUGE = "9" * 5_000  # more digits than Python reads
