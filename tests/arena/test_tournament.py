@@ -352,7 +352,7 @@ def _children(pid: int) -> list[str]:
         ("games = 2", "games = 300000000", "games = 300000000: that makes 4,500,000,000, and 1,000,000 are the most"),
         ("seed = 4", "seconds = 0", "seconds = 0: it must be a number above 0"),
         ('name = "Hasty"', 'name = "Wild"', "two players are called 'Wild'"),
-        ('kind = "random"', 'path = "nowhere.py"', "player 1 (Wild): there is no player 'nowhere.py'"),
+        ('kind = "random"', 'path = "nowhere.py"', "player 1 (Wild): nowhere.py cannot be read: there is no such file"),
         ('kind = "random"', "", "player 1 (Wild): it has either a kind or a path"),
         ('kind = "random"', 'path = "broken.py"', "cannot be loaded: ModuleNotFoundError: No module named 'no_s"),
         ('kind = "random"', 'kind = "random"\nkeep = true', "player 1 (Wild): there is no 'keep'"),

@@ -9,8 +9,7 @@ import typer
 
 from penumbra.commands.checks import file_to_read, first, folder_to_fill
 from penumbra.commands.errors import when_interrupted
-from penumbra.commands.options import MINUTES, WORKERS, ArchivesIfAny, Cap, Device, Seed, examples
-from penumbra.rbc.synopsis import Synopsis
+from penumbra.commands.options import MINUTES, WORKERS, ArchivesIfAny, Cap, Device, Seed, Sort, examples
 
 EXAMPLES = examples(
     "penumbra improve src/penumbra/weights/lite.safetensors --out runs/improved --minutes 30",
@@ -32,7 +31,7 @@ def improve(
         ),
     ] = None,
     synopsis: Annotated[
-        Synopsis | None,
+        Sort | None,
         typer.Option(help="Let it read another sort of synopsis than before.", show_default="what it reads"),
     ] = None,
     opponent: Annotated[
@@ -128,7 +127,7 @@ def improve(
         seconds=60 * minutes,
         plan=plan,
         device=choose_device(device),
-        synopsis=synopsis,
+        synopsis=None if synopsis is None else synopsis.value,
         teacher=teacher,
         opponents=tuple(opponent or ()),
         against_itself=against_itself,

@@ -25,6 +25,14 @@ class Step(StrEnum):
     MOVE = "move"
 
 
+class Sort(StrEnum):
+    """The sorts of synopses."""
+
+    BINARY = "binary"
+    SHARES = "shares"
+    GRADED = "graded"
+
+
 def examples(*lines: str) -> str:
     """The end of a command's help: command lines as they are typed, each on its own line."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from penumbra.commands.options import GameFile, Picture, Seat, Seed, Side, Step, StepOfTurn, Turn, examples
+from penumbra.commands.options import GameFile, Picture, Seat, Seed, Side, Sort, Step, StepOfTurn, Turn, examples
 
 EXAMPLES = examples("penumbra planes demo.json --turn 5 --player white --step sense --out planes.png")
-
-
-class Sort(StrEnum):
-    """The sorts of synopses."""
-
-    BINARY = "binary"
-    SHARES = "shares"
-    GRADED = "graded"
 
 
 def planes(
