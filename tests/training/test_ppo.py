@@ -252,6 +252,13 @@ def test_a_teacher_of_another_size_is_followed_at_first() -> None:
     assert all((alone.network.state_dict()[name] == v).all() for name, v in learner.network.state_dict().items())
 
 
+def test_what_was_measured_for_eight_bits_does_not_outlive_learning() -> None:
+    """The ranges of the activations are those of the weights before; `penumbra export` measures them anew."""
+    given = replace(tiny(), about={"ranges": "{}", "games": "7"})
+    assert dict(Learner(given, Improvement(), "cpu").weights().about).keys() >= {"games"}
+    assert "ranges" not in Learner(given, Improvement(), "cpu").weights().about
+
+
 def test_bulk_games_remember_each_step_as_it_was_played() -> None:
     learner = Learner(tiny(), Improvement(), "cpu")
     bulk = Bulk(learner.network, HEADSET, ["Wild", "All"], steps=300, at_once=6, cap=100, lam=1.0, seed=3)

@@ -49,6 +49,7 @@ from penumbra.network import weights as weights_file
 from penumbra.network.inference_server import load_at, running_server
 from penumbra.network.loading import OWN
 from penumbra.network.model import Network, from_weights, network_input, to_weights
+from penumbra.network.quantization.rounding import KEY as RANGES
 from penumbra.network.weights import Weights, WeightsError
 from penumbra.rbc.synopsis import Synopsis
 from penumbra.training.data import Table, top_players
@@ -136,7 +137,7 @@ class Learner:
         self.teacher = None
         if teacher is not None:
             self.teacher = from_weights(with_headset(teacher)).to(device, memory_format=torch.channels_last)
-        self.about = with_headset(weights).about
+        self.about = {name: said for name, said in with_headset(weights).about.items() if name != RANGES}
         self.device = torch.device(device)
         self.network = from_weights(with_headset(weights)).to(self.device, memory_format=torch.channels_last)
         self.mean = AveragedModel(self.network, multi_avg_fn=get_ema_multi_avg_fn(plan.averaging))

@@ -25,6 +25,7 @@ from penumbra.core import GameRecord
 from penumbra.games.archive import Archive
 from penumbra.network import weights
 from penumbra.network.model import to_weights
+from penumbra.network.quantization.rounding import KEY as RANGES
 from penumbra.network.weights import WeightsError
 from penumbra.training.data import CHUNK, Table, Tally, check_games, top_players
 from penumbra.training.examples import split
@@ -169,7 +170,7 @@ def about_going_on(before: Mapping[str, str], about: Mapping[str, str]) -> dict[
     """The header of weights that went on from others; a headset that was not trained keeps its players."""
     found = {**before, **{f"then {name}": value for name, value in about.items() if name != "players"}}
     players = {**json.loads(before.get("players", "{}")), **json.loads(about["players"])}
-    found.pop("ranges", None)  # of the quantisation, which no longer fit
+    found.pop(RANGES, None)  # of the quantisation, which no longer fit
     return {**found, "players": json.dumps(players)}
 
 
